@@ -14,6 +14,8 @@ import re
 import tempfile
 from pathlib import Path
 
+import pandas as pd
+
 import suffice as sf
 from suffice.present.report import Report, build
 
@@ -28,7 +30,8 @@ HEIGHT = 900
 def small_report() -> Report:
     """Return a quick report, whose first screen has the shape of the one in the picture."""
     X, y = sf.datasets.load("iris").arrays()
-    return sf.report(X, y, models=["LDA"], cv=3, fast=True, name="iris", target="species")
+    species = pd.Series(y, name="species")
+    return sf.report(X, species, models=["LDA"], cv=3, fast=True, name="iris")
 
 
 def digest_of_page(report: Report) -> str:
@@ -49,7 +52,7 @@ def take() -> None:
     from tests.browser import started
 
     X, y = sf.datasets.load("iris").arrays()
-    report = sf.report(X, y, name="iris", target="species")
+    report = sf.report(X, pd.Series(y, name="species"), name="iris")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         report.save(folder / "page.html")

@@ -74,7 +74,7 @@ def test_one_kept_setting_is_a_single_model(iris):
     X, y = iris
     auto = AutoGaussian(n_kept=1, kernel_features=False).fit(X, y)
     assert len(auto.members_) == 1
-    p = (auto.predict_proba(X) - auto.doubt_ / 3) / (1 - auto.doubt_)
+    p = (auto.predict_proba(X) - auto._doubt / 3) / (1 - auto._doubt)
     np.testing.assert_allclose(p, auto.best_estimator_.predict_proba(X), atol=1e-9)
 
 

@@ -31,16 +31,18 @@ class Command(click.Command):
         self,
         *args: Any,
         may_replace: str | None = None,
-        replaces: Sequence[str] = (),
-        counts_unused: bool = False,
+        may_overwrite: Sequence[str] = (),
+        reports_unused: bool = False,
         kinds: Mapping[str, str] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self._replaces = replaces  # kinds of files of ours that an output may replace unasked
+        self._may_overwrite = (
+            may_overwrite  # kinds of files that an output may replace unasked
+        )
         self._kinds = kinds  # what the argument KIND can be, and what each means
         self._may_replace = may_replace  # the argument that may be the output, too
-        self._counts_unused = counts_unused  # whether columns and rows left out are counted
+        self._reports_unused = reports_unused  # whether columns and rows left out are reported
         self._has_own_force = any(param.name == "force" for param in self.params)
         writes = any(isinstance(param.type, OutputFile) for param in self.params)
         if writes and not self._has_own_force:
@@ -100,7 +102,7 @@ class Command(click.Command):
         terminal = Terminal(
             quiet=ctx.params.pop("quiet"),
             json=ctx.params.pop("json"),
-            unused={"columns": 0, "rows": 0} if self._counts_unused else None,
+            unused={"columns": 0, "rows": 0} if self._reports_unused else None,
         )
         ctx.obj = terminal
         force = ctx.params.get("force", False)
@@ -112,7 +114,7 @@ class Command(click.Command):
                 outputs = _outputs(ctx)
                 refuse_overwriting(ctx, outputs, self._may_replace)
                 if not force:
-                    _refuse_replacing(outputs, self._replaces)
+                    _refuse_replacing(outputs, self._may_overwrite)
                 _write_in_one_piece()
                 result = super().invoke(ctx)
                 sys.stdout.flush()
@@ -155,8 +157,8 @@ def subcommand(
     *examples: str,
     name: str | None = None,
     may_replace: str | None = None,
-    replaces: Sequence[str] = (),
-    counts_unused: bool = False,
+    may_overwrite: Sequence[str] = (),
+    reports_unused: bool = False,
     kinds: Mapping[str, str] | None = None,
 ) -> Callable[[Function], Command]:
     """Make a subcommand of a function whose first argument is the ``Terminal``."""
@@ -169,8 +171,8 @@ def subcommand(
             cls=Command,
             epilog="\n".join(lines),
             may_replace=may_replace,
-            replaces=replaces,
-            counts_unused=counts_unused,
+            may_overwrite=may_overwrite,
+            reports_unused=reports_unused,
             kinds=kinds,
         )
         return decorator(click.pass_obj(function))
@@ -206,13 +208,13 @@ def _outputs(ctx: click.Context) -> list[str | Path]:
     return outputs
 
 
-def _refuse_replacing(outputs: Sequence[str | Path], replaces: Sequence[str]) -> None:
-    """Raise if an output exists and is not known as a file of ours, of the kind to be written."""
+def _refuse_replacing(outputs: Sequence[str | Path], may_overwrite: Sequence[str]) -> None:
+    """Raise if an output exists, unless it is a file of suffice of a kind that may be replaced."""
     for path in outputs:
         # an empty file holds nothing, and a pipe or a device is not replaced
         if not os.path.isfile(path) or not os.path.getsize(path):
             continue
-        if _kind_of(path) not in replaces:
+        if _kind_of(path) not in may_overwrite:
             raise InvalidParameterError(
                 f"{path} exists: name another output, or replace it with --force"
             )

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     "suffice compare wine --cv 5 --plot wine.png",
     "suffice compare wine -m lda -m qda -m 'random forest'",
     "suffice compare wine --add sklearn.svm.SVC",
-    counts_unused=True,
+    reports_unused=True,
 )
 @learning_data
 @several(

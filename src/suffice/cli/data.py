@@ -149,11 +149,11 @@ class Data:
         return query if table is None else table
 
     @property
-    def is_ours(self) -> bool:
+    def holds_sums(self) -> bool:
         """Whether this is a model or moments file rather than rows."""
         if self.total is not None:
             return True
-        ours = [name for name in (self.name, *self.others) if _is_ours(Path(name))]
+        ours = [name for name in (self.name, *self.others) if _holds_sums(Path(name))]
         if ours and self.others:
             raise InvalidInputError(
                 f"{ours[0]} holds sums, which cannot be read together with other files: give data "
@@ -180,7 +180,7 @@ class Data:
         ``why`` tells a user who gives a file of sums that rows are needed. Without ``categories``
         only numeric columns are used, without ``allow_missing`` only complete rows.
         """
-        if why and self.is_ours:
+        if why and self.holds_sums:
             raise InvalidInputError(f"{self.name} holds sums, and {why}: give the data file")
         source = self.source()
         roles = self._roles_in(
@@ -258,7 +258,7 @@ class Data:
         """Return the sums that are known or a file of ours holds, or those of the rows."""
         if self.total is not None:
             return self.total
-        if not self.is_ours:
+        if not self.holds_sums:
             return self.moments(terminal, storage=storage, fourth=fourth, exact=exact)
         options = {*self.columns, *self.reading}
         if options:
@@ -274,7 +274,7 @@ class Data:
         from suffice.data.rereading import reading_again
         from suffice.data.rows.loading import load_rows
 
-        if self.is_ours:
+        if self.holds_sums:
             raise InvalidInputError(
                 f"{self.name} holds sums, and --text needs rows: give the data file"
             )
@@ -302,7 +302,7 @@ class Data:
         from suffice.data.rereading import reading_again
         from suffice.data.rows.loading import load_rows
 
-        if self.is_ours:
+        if self.holds_sums:
             raise InvalidInputError(
                 f"{self.name} holds sums, and this needs rows: give the data file"
             )
@@ -316,7 +316,7 @@ class Data:
         return reading_again(self.source(), loaded)
 
 
-def _is_ours(path: Path) -> bool:
+def _holds_sums(path: Path) -> bool:
     """Return whether a file holds a model or sums rather than rows."""
     if path.suffix in (".moments", ".suffice"):
         return True

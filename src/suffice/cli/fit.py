@@ -12,7 +12,7 @@ import click
 
 from suffice.cli.command import subcommand
 from suffice.cli.data import Data
-from suffice.cli.models import ModelWords, model_options, parse_priors
+from suffice.cli.models import ModelOptions, model_options, parse_priors
 from suffice.cli.options import COLUMNS, is_given, learning_data, option, output
 from suffice.cli.terminal import Terminal
 from suffice.core.text.lists import counted
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     "suffice fit penguins --model auto -o penguins.suffice",
     "suffice fit wine -m gaussian --shrinkage 0.2 --set tied=true -o wine.suffice",
     "suffice fit reviews.csv --text review --target label -o reviews.suffice",
-    replaces=("model",),
-    counts_unused=True,
+    may_overwrite=("model",),
+    reports_unused=True,
 )
 @learning_data
 @option(
@@ -45,72 +45,70 @@ def fit(
     terminal: Terminal,
     /,
     data: Data,
-    words: ModelWords,
+    options: ModelOptions,
     text: str | None,
     output: Path,
 ) -> None:
     """Fit a classifier and save it.
 
-    DATA may also be a moments file; then no rows are read. Settings of "auto" are chosen by
-    cross-validation, which needs the rows in memory.
+    DATA may also be a moments file; then no rows are read. Options set to "auto" are chosen by
+    cross-validation, which reads all rows into memory.
     """
     if text is None:
-        fit_and_save(terminal, data, words, output)
+        fit_and_save(terminal, data, options, output)
         return
-    if words.model != "counts" and is_given(click.get_current_context(), "model"):
+    if options.model != "counts" and is_given(click.get_current_context(), "model"):
         raise InvalidParameterError(
-            f"--text counts words, but the model {words.model} cannot be fitted to word counts: "
+            f"--text counts words, but the model {options.model} cannot be fitted to word counts: "
             "leave out --model, or use --model counts"
         )
     setting = f"text={json.dumps(text)}"
-    counting = replace(words, model="counts", set=(*words.set, setting))
-    fitted = _fit_texts(counting.estimator(), terminal, data, words, text)
+    counting = replace(options, model="counts", assignments=(*options.assignments, setting))
+    fitted = _fit_texts(counting.estimator(), terminal, data, options.priors, text)
     fitted.save(output)
     _report_fit(fitted, output, terminal)
 
 
-def fit_and_save(terminal: Terminal, data: Data, words: ModelWords, output: Path) -> None:
+def fit_and_save(terminal: Terminal, data: Data, options: ModelOptions, output: Path) -> None:
     """Fit the model to rows, or to sums if they suffice, and save it."""
-    estimator = words.estimator()
-    if data.is_ours:
-        _require_sums_suffice(estimator, data)
-    if data.is_ours or _sums_suffice(estimator):
-        fitted = _fit_sums(estimator, terminal, data, words)
+    estimator = options.estimator()
+    if data.holds_sums:
+        _require_fit_moments(estimator, data)
+    if data.holds_sums or _fits_in_one_pass(estimator):
+        fitted = _fit_sums(estimator, terminal, data, options.priors)
     else:
-        fitted = _fit_rows(estimator, terminal, data, words)
+        fitted = _fit_rows(estimator, terminal, data, options.priors)
     fitted.save(output)
     _report_fit(fitted, output, terminal)
 
 
-def _settings_left_open(estimator: PredictorMixin) -> list[str]:
+def _open_settings(estimator: PredictorMixin) -> list[str]:
     """Return the settings that are to be chosen by cross-validation."""
     return list(estimator.settings().open_settings) if hasattr(estimator, "settings") else []
 
 
-def _require_sums_suffice(estimator: PredictorMixin, data: Data) -> None:
-    """Raise unless the estimator can be fitted to the sums of a file of ours."""
+def _require_fit_moments(estimator: PredictorMixin, data: Data) -> None:
+    """Raise unless the estimator can be fitted to the sums of a file."""
     name = type(estimator).__name__
     if not hasattr(estimator, "fit_moments"):
-        msg = (
+        raise InvalidInputError(
             f"{data.name} is a moments file, but {name} must be fitted to rows: pass the data "
             "instead"
         )
-        raise InvalidInputError(msg)
-    left_open = _settings_left_open(estimator)
-    if left_open:
-        msg = (
-            f"{data.name} is a moments file, but {left_open[0]} = 'auto' needs rows: pass the data "
-            "instead, or give a value"
+    open_settings = _open_settings(estimator)
+    if open_settings:
+        raise InvalidInputError(
+            f"{data.name} is a moments file, but {open_settings[0]} = 'auto' needs rows: pass the "
+            "data instead, or give a value"
         )
-        raise InvalidInputError(msg)
 
 
-def _sums_suffice(estimator: PredictorMixin) -> bool:
+def _fits_in_one_pass(estimator: PredictorMixin) -> bool:
     """Return whether one pass that collects sums is enough to fit the estimator."""
     if not hasattr(estimator, "fit_moments"):
         return False
     # sums of counts are collected from rows, not by the pass that collects moments
-    if hasattr(estimator, "count_settings") or hasattr(estimator, "mixed_settings"):
+    if hasattr(estimator, "_count_settings") or hasattr(estimator, "_mixed_settings"):
         return False
     if not hasattr(estimator, "settings"):
         return True
@@ -120,37 +118,37 @@ def _sums_suffice(estimator: PredictorMixin) -> bool:
 
 
 def _sums_to_collect(estimator: Any) -> tuple[str, bool]:
-    """Return the storage of scatter that the estimator needs, and whether fourth moments."""
+    """Return the scatter storage that the estimator needs, and whether it needs fourth moments."""
     if not hasattr(estimator, "settings"):
         return "auto", False
     settings = estimator.settings()
-    # where a pooled scatter suffices, whichever is smaller
+    # if a pooled scatter suffices, "auto" takes the smaller storage
     storage = "auto" if settings.storage == "pooled" else settings.storage
     return storage, settings.needs_fourth
 
 
 def _fit_sums(
-    estimator: Any, terminal: Terminal, data: Data, words: ModelWords
+    estimator: Any, terminal: Terminal, data: Data, priors: tuple[str, ...]
 ) -> PredictorMixin:
     storage, fourth = _sums_to_collect(estimator)
     moments = data.sums(terminal, storage=storage, fourth=fourth)
-    if words.priors:
-        estimator.set_params(priors=parse_priors(words.priors, moments.classes))
+    if priors:
+        estimator.set_params(priors=parse_priors(priors, moments.classes))
     with terminal.working(f"fitting {type(estimator).__name__}"):
         fitted: PredictorMixin = estimator.fit_moments(moments)
     return fitted
 
 
 def _fit_rows(
-    estimator: Any, terminal: Terminal, data: Data, words: ModelWords
+    estimator: Any, terminal: Terminal, data: Data, priors: tuple[str, ...]
 ) -> PredictorMixin:
     from sklearn.utils import get_tags
 
     tags = get_tags(estimator).input_tags
     rows = data.rows(categories=tags.categorical or tags.string, allow_missing=tags.allow_nan)
     table = rows.table
-    if words.priors:
-        estimator.set_params(priors=parse_priors(words.priors, table.classes))
+    if priors:
+        estimator.set_params(priors=parse_priors(priors, table.classes))
     with terminal.working(f"fitting {type(estimator).__name__}"):
         if table.weight is None:
             fitted: PredictorMixin = estimator.fit(rows.frame, table.labels)
@@ -161,12 +159,12 @@ def _fit_rows(
 
 
 def _fit_texts(
-    estimator: Any, terminal: Terminal, data: Data, words: ModelWords, text: str
+    estimator: Any, terminal: Terminal, data: Data, priors: tuple[str, ...], text: str
 ) -> PredictorMixin:
     rows = data.texts(text)
     table = rows.table
-    if words.priors:
-        estimator.set_params(priors=parse_priors(words.priors, table.classes))
+    if priors:
+        estimator.set_params(priors=parse_priors(priors, table.classes))
     with terminal.working(f"fitting {type(estimator).__name__}"):
         fitted: PredictorMixin = estimator.fit(rows.kept, table.labels, table.weight)
     return fitted
@@ -180,15 +178,15 @@ def _report_fit(fitted: PredictorMixin, output: Path, terminal: Terminal) -> Non
         "classes": fitted.classes_,
         "n_features": n_features,
     }
-    to_rows = ""
+    classes = counted(n_classes, "class")
+    features = counted(n_features, "feature")
+    message = f"{fitted} fitted, {classes}, {features}"
     if hasattr(fitted, "moments_"):
         n_rows = int(fitted.moments_.counts.sum())
         facts["rows"] = n_rows
-        to_rows = f" to {counted(n_rows, 'row')}"
+        message = f"{fitted} fitted to {counted(n_rows, 'row')}, {classes}, {features}"
     if hasattr(fitted, "log_likelihood") and hasattr(fitted, "fit_moments"):
-        # sums alone do not give that of every model, and the complement has none
+        # some models have no likelihood from sums, and complement naive Bayes has none at all
         with suppress(MissingStatisticsError, InvalidParameterError):
             facts["log_likelihood"] = fitted.log_likelihood()
-    classes = counted(n_classes, "class")
-    features = counted(n_features, "feature")
-    terminal.written(output, f"{fitted} fitted{to_rows}, {classes}, {features}", **facts)
+    terminal.written(output, message, **facts)

@@ -21,7 +21,7 @@ from suffice.persistence.receipt import Receipt
     "suffice forget exact.moments withdrawn.csv --target species -o rest.moments "
     "--receipt proof.json",
     may_replace="total",
-    replaces=("moments", "model"),
+    may_overwrite=("moments", "model"),
 )
 @file_argument("total")
 @click.argument("parts", nargs=-1, required=True)
@@ -115,7 +115,7 @@ def _sums_of(
 ) -> suffice.Moments:
     """Return the sums of a file of ours, or of rows in the columns of the total."""
     data = Data(part)
-    if not data.is_ours:
+    if not data.holds_sums:
         # a schema also fixes the levels of categories, and keeps columns constant in the part
         features = total.schema or total.feature_names
         notations = total.notations.common() if total.notations else {}

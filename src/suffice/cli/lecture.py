@@ -17,7 +17,7 @@ from suffice.errors import InvalidParameterError
     "suffice lecture iris",
     "suffice lecture exam -o exam.html",
     "suffice lecture sales.parquet --target churned",
-    counts_unused=True,
+    reports_unused=True,
 )
 @learning_data
 @option(

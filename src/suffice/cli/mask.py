@@ -17,7 +17,7 @@ from suffice.errors import InvalidParameterError
 @subcommand(
     "suffice mask exact.moments --party a --key a.key --peers peers.json --round 2026-11 "
     "-o site-a.masked",
-    replaces=("masked sums",),
+    may_overwrite=("masked sums",),
 )
 @file_argument("moments")
 @option(

@@ -25,7 +25,7 @@ Sums: TypeAlias = "suffice.Moments | suffice.CountSums"
     "suffice merge site-a.moments site-b.moments -o all.moments",
     "suffice merge site-*.moments -o all.moments",
     "suffice merge --masked a.masked b.masked c.masked -o all.moments",
-    replaces=("moments",),
+    may_overwrite=("moments",),
 )
 @file_argument("files", nargs=-1)
 @output("The moments file to write.", required=True)

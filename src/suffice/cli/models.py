@@ -79,8 +79,8 @@ def value_of_setting(name: str, value: object) -> object:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelWords:
-    """What a person said about a model on the command line."""
+class ModelOptions:
+    """The options of a model on the command line."""
 
     model: str
     covariance: str | None
@@ -91,7 +91,7 @@ class ModelWords:
     priors: tuple[str, ...]
     temperature: str | None
     reject: float | None
-    set: tuple[str, ...]  # NAME=VALUE
+    assignments: tuple[str, ...]  # NAME=VALUE of --set
 
     def estimator(self) -> Any:
         """Return the unfitted estimator, without the priors, whose labels are not known yet."""
@@ -105,11 +105,11 @@ class ModelWords:
             "costs": None if self.reject is None else {"reject": self.reject},
         }
         settings = {name: value for name, value in named.items() if value is not None}
-        others = parse_settings(self.set)
-        for name in others:
+        assigned = parse_settings(self.assignments)
+        for name in assigned:
             if name in settings or (name == "priors" and self.priors):
                 raise InvalidParameterError(f"{name} is set twice: set it once")
-        return estimator_from_words(self.model, {**settings, **others})
+        return estimator_from_words(self.model, {**settings, **assigned})
 
 
 def number_or_word(text: str | None) -> float | str | None:
@@ -224,6 +224,7 @@ _model_options = combined(
     ),
     several(
         "--set",
+        "assignments",
         section=MODEL,
         metavar="NAME=VALUE",
         help="Set any parameter of the Python class; VALUE is JSON or a word. Repeat for more.",
@@ -232,10 +233,10 @@ _model_options = combined(
 
 
 def model_options(function: Function) -> Function:
-    """Declare the options of a model; the command gets one ``ModelWords``, named ``words``."""
+    """Declare the options of a model; the command gets one ``ModelOptions``, named ``options``."""
 
     @functools.wraps(function)
-    def with_words(
+    def with_options(
         *args: object,
         model: str,
         covariance: str | None,
@@ -246,10 +247,10 @@ def model_options(function: Function) -> Function:
         priors: tuple[str, ...],
         temperature: str | None,
         reject: float | None,
-        set: tuple[str, ...],
-        **others: object,
+        assignments: tuple[str, ...],
+        **other_options: object,
     ) -> None:
-        words = ModelWords(
+        options = ModelOptions(
             model=model,
             covariance=covariance,
             tied=tied,
@@ -259,8 +260,8 @@ def model_options(function: Function) -> Function:
             priors=priors,
             temperature=temperature,
             reject=reject,
-            set=set,
+            assignments=assignments,
         )
-        function(*args, words=words, **others)
+        function(*args, options=options, **other_options)
 
-    return _model_options(with_words)
+    return _model_options(with_options)

@@ -145,7 +145,7 @@ KINDS = {
     "suffice plot class-densities iris -m qda --set feature=petal_length -o densities.svg",
     "suffice plot confusion-matrix wine -m logistic -o confusion.png",
     "suffice plot roc sales.parquet --target churned --theme dark -o roc.pdf",
-    counts_unused=True,
+    reports_unused=True,
     kinds={name: kind.shows for name, kind in KINDS.items()},
 )
 @click.argument("kind", type=click.Choice(list(KINDS)), metavar="KIND")

@@ -63,7 +63,7 @@ def start_helpers(data: Data) -> None:
     "suffice report sales.parquet --target churned -o churn.html",
     "suffice report sales.csv --against this_month.csv",
     "suffice report north.csv south.csv",
-    counts_unused=True,
+    reports_unused=True,
 )
 @learning_data
 @option(

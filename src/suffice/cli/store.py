@@ -11,7 +11,7 @@ import suffice
 from suffice.cli.command import subcommand
 from suffice.cli.data import Data
 from suffice.cli.fit import fit_and_save
-from suffice.cli.models import ModelWords, model_options
+from suffice.cli.models import ModelOptions, model_options
 from suffice.cli.options import (
     PARTITIONS,
     combined,
@@ -81,7 +81,7 @@ def store() -> None:
     "suffice store add sales.store 'data/*.parquet' --target y",
     "suffice store add sales.store rows.csv --target label --partition 2026-11-01",
     "suffice store add sales.store site-a.moments",
-    counts_unused=True,
+    reports_unused=True,
 )
 @_store_argument
 @learning_data
@@ -112,7 +112,7 @@ def add(
     weight and the format of numbers and dates.
     """
     opened = suffice.MomentStore(store)
-    if data.is_ours:
+    if data.holds_sums:
         name = partition or Path(data.name).stem
         rows_counted = opened.add(data.sums(terminal), partition=name, why=why)
     else:
@@ -141,7 +141,7 @@ def add(
 
 @subcommand(
     "suffice store replace sales.store 2026-11-01 kept.csv --why 'erasure request 17'",
-    counts_unused=True,
+    reports_unused=True,
 )
 @_store_argument
 @_partition_argument
@@ -153,7 +153,7 @@ def replace(terminal: Terminal, /, store: str, partition: str, data: Data, why: 
     The earlier sums are deleted; the log keeps only their digest.
     """
     opened = suffice.MomentStore(store)
-    if data.is_ours:
+    if data.holds_sums:
         opened.replace(partition, data.sums(terminal), why=why)
     else:
         with terminal.progress("rows") as progress:
@@ -287,7 +287,7 @@ def _save_receipt(
 
 @subcommand(
     "suffice store total sales.store --except site-b -o rest.moments",
-    replaces=("moments",),
+    may_overwrite=("moments",),
 )
 @_store_argument
 @_selection_options
@@ -309,7 +309,7 @@ def total(
 
 @subcommand(
     "suffice store fit sales.store --last 30 --model qda -o model.suffice",
-    replaces=("model",),
+    may_overwrite=("model",),
 )
 @_store_argument
 @_selection_options
@@ -322,12 +322,12 @@ def fit(
     only: tuple[str, ...],
     except_: tuple[str, ...],
     last: int | None,
-    words: ModelWords,
+    options: ModelOptions,
     output: Path,
 ) -> None:
     """Fit a classifier to some or all partitions, without reading any rows, and save it."""
     sums = _sums_of(terminal, store, only, except_, last)
-    fit_and_save(terminal, Data(store, total=sums), words, output)
+    fit_and_save(terminal, Data(store, total=sums), options, output)
 
 
 def _sums_of(

@@ -23,8 +23,8 @@ from suffice.cli.terminal import Terminal
     "suffice summarize 'data/*.parquet' --target y --cluster tcp://HOST:8786 -o y.moments",
     "suffice summarize rows.csv --target label --exact grid.json -o rows.moments",
     "cat rows.csv | suffice summarize - --target label -o rows.moments",
-    replaces=("moments",),
-    counts_unused=True,
+    may_overwrite=("moments",),
+    reports_unused=True,
 )
 @learning_data
 @output("The moments file to write.", required=True)

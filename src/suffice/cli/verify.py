@@ -72,7 +72,7 @@ def _sums(
 ) -> suffice.Moments:
     """Return the sums of rows, or of a moments file, on the grid of the receipt."""
     data = Data(name)
-    if data.is_ours:
+    if data.holds_sums:
         return load_moments(Path(name))
     data = Data(name, {"target": target, "features": stated.features})
     return data.moments(

@@ -124,9 +124,9 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     best_estimator_: GaussianClassifier
     effort_: str
     encoding_: Encoding | None  # of a mixed table
-    varying_: Codes  # features that the members read
-    doubt_: float  # ε, the weight of the class frequencies in the average
-    frequencies_: Floats  # of the classes  (K,)
+    _varying: Codes  # features that the members read
+    _doubt: float  # ε, the weight of the class frequencies in the average
+    _frequencies: Floats  # of the classes  (K,)
     _takes_categories = True
     _takes_missing = True
 
@@ -179,9 +179,9 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         self.classes_ = table.classes
         require_two_classes(table.classes, table.class_weights)
         with numbering_rows(whole):
-            self.varying_ = varying_features(table, self.encoding_)
-        if len(self.varying_) < table.n_features:
-            table = table.with_rows(table.x[:, self.varying_])
+            self._varying = varying_features(table, self.encoding_)
+        if len(self._varying) < table.n_features:
+            table = table.with_rows(table.x[:, self._varying])
         with one_blas_thread():
             choice = choose(
                 table,
@@ -195,8 +195,8 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
             self.members_ = choice.members
             self.effort_ = choice.effort
             self.best_estimator_ = self._best_gaussian().fit(X, labels, weight)
-        self.doubt_ = doubt_of(table.n_rows)
-        self.frequencies_ = table.class_weights / table.class_weights.sum()
+        self._doubt = doubt_of(table.n_rows)
+        self._frequencies = table.class_weights / table.class_weights.sum()
         return self
 
     def _learners(self, table: Table) -> dict[str, Learner]:  # noqa: ARG002
@@ -213,9 +213,9 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
             names = self.encoding_.feature_names
         model = AveragedModel(
             shares=shares_of(self.members_),
-            features=self.varying_,
-            doubt=self.doubt_,
-            frequencies=self.frequencies_,
+            features=self._varying,
+            doubt=self._doubt,
+            frequencies=self._frequencies,
             best=self.best_estimator_.model_.density,
         )
         classifier = Classifier.of(self.classes_, names, model, encoding=self.encoding_)
@@ -240,9 +240,9 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         predictor.set_features(self, int(header["n_features"]), header["feature_names"])
         self.classes_ = classifier.classes
         self.encoding_ = classifier.encoding
-        self.doubt_ = model.doubt
-        self.frequencies_ = model.frequencies
-        self.varying_ = model.features
+        self._doubt = model.doubt
+        self._frequencies = model.frequencies
+        self._varying = model.features
         self.effort_ = str(header["effort"])
         views = saved.views_in(header, arrays)
         moments = saved.moments_in(header, arrays)  # by the number of the view
@@ -281,8 +281,8 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         if isinstance(view, Plain):
             return None
         if self.encoding_ is None:
-            return view.transform.among(self.varying_, self.n_features_in_)
-        transform = view.transform.among(self.varying_, self.encoding_.n_features)
+            return view.transform.among(self._varying, self.n_features_in_)
+        transform = view.transform.among(self._varying, self.encoding_.n_features)
         return transform.select(np.arange(self.encoding_.schema.n_numbers))
 
     def _learnt(self) -> str:

@@ -147,7 +147,7 @@ class CountNB(SumsEstimator):
         tags.classifier_tags.poor_score = True  # on rows that are not counts
         return tags
 
-    def count_settings(self) -> CountSettings:
+    def _count_settings(self) -> CountSettings:
         """Return all settings as one value; raise if two of them contradict each other."""
         return CountSettings(
             kind=self.kind,
@@ -159,9 +159,9 @@ class CountNB(SumsEstimator):
             text=self.text,
         )
 
-    def resolved_count_settings(self) -> CountSettings:
+    def _resolved_count_settings(self) -> CountSettings:
         """Return the settings, those that say "auto" as ``fit`` chose them, if it did."""
-        settings = self.count_settings()
+        settings = self._count_settings()
         if not hasattr(self, "settings_"):
             return settings
         if isinstance(settings.alpha, str):
@@ -174,7 +174,7 @@ class CountNB(SumsEstimator):
 
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Learn from rows ``X`` with labels ``y``, forgetting anything learnt before."""
-        settings = self.count_settings()
+        settings = self._count_settings()
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=True)
         moments, settings = self._summed_and_chosen(x, labels, weight, settings, None)
         self._set_moments(moments, settings)
@@ -191,7 +191,7 @@ class CountNB(SumsEstimator):
                 f"CountNB learns from CountSums, not from {type(moments).__name__}: collect them "
                 "with CountSums.of(X, y)"
             )
-        settings = self.resolved_count_settings()
+        settings = self._resolved_count_settings()
         for name in settings.open_settings:
             raise InvalidParameterError(
                 f"{name}='auto' is chosen by leave-one-out, which needs rows: call fit(X, y), or "
@@ -211,13 +211,13 @@ class CountNB(SumsEstimator):
         sample_weight: WeightsLike = None,
     ) -> Self:
         """Add rows to those learnt before, in any order and grouping; classes may be new."""
-        settings = self.count_settings()
+        settings = self._count_settings()
         is_first = not hasattr(self, "moments_")
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=is_first)
         if is_first:
             moments, settings = self._summed_and_chosen(x, labels, weight, settings, classes)
         else:
-            settings = self.resolved_count_settings()
+            settings = self._resolved_count_settings()
             added = self._summed(x, labels, weight, settings, classes)
             before, added = self._with_words_of_both(added)
             moments = before + added
@@ -229,7 +229,7 @@ class CountNB(SumsEstimator):
         """Remove rows that were learnt before, as if they had never been seen."""
         check_is_fitted(self)
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=False)
-        settings = self.resolved_count_settings()
+        settings = self._resolved_count_settings()
         removed = self._summed(x, labels, weight, settings, None)
         before, removed = self._with_words_of_both(removed)
         rest = before - removed
@@ -298,7 +298,7 @@ class CountNB(SumsEstimator):
         if len(judged) < rows.n_rows:
             rows = rows.take(judged)
         read = rows if settings.threshold is None else rows.presence(settings.threshold)
-        with at_most(self.n_jobs):
+        with at_most(self._n_jobs):
             chosen = choose_count_settings(settings, moments, read, codes[judged], w[judged])
         return moments, chosen
 

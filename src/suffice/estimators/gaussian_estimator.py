@@ -141,7 +141,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         A fitted estimator keeps what ``fit`` chose for settings that say "auto".
         """
         require_moments(self, moments)
-        settings = self.resolved_settings()
+        settings = self._resolved_settings()
         _warn_of_idle(settings)
         _require_sums(moments, settings)
         columns = moments.schema.names if moments.schema else moments.feature_names
@@ -168,7 +168,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
             moments = self._summarise(x, labels, weight, settings, settings.power, classes)
         else:
             self._warn_of_choices("partial_fit")
-            settings = self.resolved_settings()
+            settings = self._resolved_settings()
             more = self._summarise_like(self.moments_, x, labels, weight, settings, classes)
             moments = self.moments_ + more
         if settings.needs_fourth:
@@ -182,15 +182,15 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         check_is_fitted(self)
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=False)
         self._warn_of_choices("forget")
-        settings = self.resolved_settings()
+        settings = self._resolved_settings()
         removed = self._summarise_like(self.moments_, x, labels, weight, settings)
-        rest = self.moments_ - removed
-        if settings.needs_fourth and rest.fourth is None:
+        remaining = self.moments_ - removed
+        if settings.needs_fourth and remaining.fourth is None:
             raise ForgetError(
                 "cannot forget these rows exactly: too few digits of the fourth moments would be "
                 "left; fit again without these rows"
             )
-        self._set_moments(rest, settings)
+        self._set_moments(remaining, settings)
         return self
 
     def fit_semisupervised(
@@ -265,10 +265,10 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         table = table.with_rows(filled(table.x), table.names)
         require_two_classes(table.classes, table.class_weights)
         rows = table if table.weight is None else table.take(table.weight > 0)
-        with at_most(self.n_jobs), numbering_rows(table), one_blas_thread():
+        with at_most(self._n_jobs), numbering_rows(table), one_blas_thread():
             return choose_settings(settings, rows)
 
-    def resolved_settings(self) -> Settings:
+    def _resolved_settings(self) -> Settings:
         """Return the settings, those that say "auto" as ``fit`` chose them, if it did."""
         settings = self.settings()
         if not hasattr(self, "settings_"):
@@ -325,7 +325,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
             _refuse_missing_in_many_features(x, feature_names(self))
             n_classes = len(np.unique(to_numpy(labels) if classes is None else classes))
             storage = smallest_storage(storage, n_rows, n_classes, n_features)
-        with at_most(self.n_jobs):
+        with at_most(self._n_jobs):
             moments = Moments.of(
                 x,
                 labels,
@@ -355,7 +355,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         """Return the sums of rows that can be added to those of earlier rows."""
         if earlier.exact is None:
             return self._summarise(x, labels, weight, settings, earlier.power, classes)
-        with at_most(self.n_jobs):
+        with at_most(self._n_jobs):
             moments = Moments.of(
                 x,
                 labels,
@@ -532,7 +532,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         ``held_out=True`` they are rows that ``fit`` has not seen; then the coverage is guaranteed
         (split conformal). Learning more rows later discards the calibration.
         """
-        with at_most(self.n_jobs):
+        with at_most(self._n_jobs):
             if held_out:
                 judged = Predictions.by(self, X, y, sample_weight, strict=False)
             else:

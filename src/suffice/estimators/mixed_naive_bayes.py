@@ -119,7 +119,7 @@ class MixedNB(SumsEstimator):
     def _takes_missing(self) -> bool:
         return True
 
-    def mixed_settings(self) -> MixedSettings:
+    def _mixed_settings(self) -> MixedSettings:
         """Return all settings as one value; raise if two of them contradict each other."""
         return MixedSettings(
             kinds=self.kinds,
@@ -134,7 +134,7 @@ class MixedNB(SumsEstimator):
 
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Learn from rows ``X`` with labels ``y``, forgetting anything learnt before."""
-        settings = self.mixed_settings()
+        settings = self._mixed_settings()
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=True)
         return self._learn(self._summed(x, labels, weight, settings, None), settings)
 
@@ -145,7 +145,7 @@ class MixedNB(SumsEstimator):
                 f"MixedNB learns from MixedSums, not from {type(moments).__name__}: collect them "
                 "with MixedSums.of(X, y, kinds=...)"
             )
-        settings = self.mixed_settings()
+        settings = self._mixed_settings()
         set_features(self, moments.n_features, moments.feature_names)
         return self._learn(moments, settings)
 
@@ -158,7 +158,7 @@ class MixedNB(SumsEstimator):
         sample_weight: WeightsLike = None,
     ) -> Self:
         """Add rows to those learnt before, in any order and grouping; classes may be new."""
-        settings = self.mixed_settings()
+        settings = self._mixed_settings()
         is_first = not hasattr(self, "moments_")
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=is_first)
         moments = self._summed(x, labels, weight, settings, classes)
@@ -169,7 +169,7 @@ class MixedNB(SumsEstimator):
     def forget(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Remove rows that were learnt before, as if they had never been seen."""
         check_is_fitted(self)
-        settings = self.mixed_settings()
+        settings = self._mixed_settings()
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=False)
         removed = self._summed(x, labels, weight, settings, None)
         self._set_moments(self.moments_ - removed, settings)
@@ -183,7 +183,7 @@ class MixedNB(SumsEstimator):
         settings: MixedSettings,
         classes: LabelsLike | None,
     ) -> MixedSums:
-        with at_most(self.n_jobs):
+        with at_most(self._n_jobs):
             return MixedSums.of(
                 x,
                 labels,

@@ -117,7 +117,7 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
         else:
             table = Table.of(x, labels, weight)
         settings = self._mixture_settings(self.n_features_in_)
-        with at_most(self.n_jobs):
+        with at_most(self._n_jobs):
             counts = self._counts(settings, table)
             model, runs = fit_mixtures(table, counts, settings, self.random_state)
         self.n_iter_ = max(max(len(run.objectives), 1) for run in runs)

@@ -243,8 +243,12 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
     classes_: Labels
     n_features_in_: int
     feature_names_in_: Labels
-    n_jobs: int | None = None
     _notations: Notations | None = None  # how the text file of the fit wrote its columns
+
+    @property
+    def _n_jobs(self) -> int | None:
+        """The threads that a call may use; all cores where the class has no such parameter."""
+        return getattr(self, "n_jobs", None)
 
     @property
     def _takes_categories(self) -> bool:
@@ -299,7 +303,7 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         validation.check_is_fitted(self)
         x = _validated(self, X, reset=False)
         try:
-            with at_most(self.n_jobs):
+            with at_most(self._n_jobs):
                 if is_sparse(x) and not self._scores_sparse:
                     return self._answer_in_blocks(x, verb)
                 return self.model_.answer(verb, x)

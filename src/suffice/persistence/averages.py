@@ -40,8 +40,8 @@ def averaged_state(auto: Any) -> State:
     number_of_view = {view: number for number, view in enumerate(views)}
     arrays = {
         "classes": auto.classes_,
-        "frequencies": auto.frequencies_,
-        "varying": auto.varying_,
+        "frequencies": auto._frequencies,
+        "varying": auto._varying,
     }
     view_headers = []
     for number, view in enumerate(views.values()):
@@ -68,7 +68,7 @@ def averaged_state(auto: Any) -> State:
         "n_features": auto.n_features_in_,
         "feature_names": None if names is None else list(names),
         "encoding": auto.encoding_ and auto.encoding_.to_json(),
-        "doubt": auto.doubt_,
+        "doubt": auto._doubt,
         "effort": auto.effort_,
         "views": view_headers,
         "choices": [_choice_state(choice, number_of_view) for choice in auto.choices_],

@@ -1,7 +1,6 @@
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 import suffice as sf
@@ -21,7 +20,8 @@ def iris():
 
 @pytest.fixture(scope="session")
 def iris_report(iris):
-    return sf.report(*iris, models=MODELS, cv=5, name="iris", target="species")
+    X, y = iris
+    return sf.report(X, pd.Series(y, name="species"), models=MODELS, cv=5, name="iris")
 
 
 HOSTILE = "<script>alert('x')</script>"
@@ -32,9 +32,10 @@ def hostile_report(iris):
     X, y = iris
     names = [f"{HOSTILE}{j} | `a` --> ]]>" for j in range(X.width)]
     labels = [f'"><img src=x onerror=alert(1)> {label} $x_' for label in y]
-    X = X.rename(dict(zip(X.columns, names, strict=True)))
-    ids = pl.Series([f"{HOSTILE}{i}" for i in range(len(labels))]).to_numpy()
-    return sf.report(X, labels, models=MODELS, cv=5, name=HOSTILE, target=HOSTILE, ids=ids)
+    ids = [f"{HOSTILE}{i}" for i in range(len(labels))]
+    frame = pd.DataFrame(X.to_numpy(), columns=names, index=ids)
+    y = pd.Series(labels, name=HOSTILE)
+    return sf.report(frame, y, models=MODELS, cv=5, name=HOSTILE)
 
 
 @pytest.fixture(scope="session")

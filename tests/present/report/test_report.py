@@ -183,7 +183,8 @@ def test_the_policy_of_the_page_allows_its_own_script_only(iris_report):
 
 
 def test_the_report_is_the_same_twice(iris, iris_report):
-    again = sf.report(*iris, models=MODELS, cv=5, name="iris", target="species")
+    X, y = iris
+    again = sf.report(X, pd.Series(y, name="species"), models=MODELS, cv=5, name="iris")
     a, b = json.loads(again.write("json")), json.loads(iris_report.write("json"))
     timeless = [[s for s in d["sections"] if s["key"] != "models"] for d in (a, b)]
     assert timeless[0] == timeless[1]

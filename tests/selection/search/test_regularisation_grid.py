@@ -143,15 +143,15 @@ def test_redundant_features_change_nothing():
     X, y = skewed(200, 3)
     more = np.c_[X, 2 * X[:, :2], 1 - X[:, 2]]
     one, two = sf.AutoGaussian().fit(X, y), sf.AutoGaussian().fit(more, y)
-    assert two.varying_.tolist() == [0, 1, 2]
+    assert two._varying.tolist() == [0, 1, 2]
     np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(more), rtol=1e-9)
     combined = sf.AutoGaussian().fit(np.c_[X, X @ [1.0, 2.0, -1.0]], y)
-    assert len(combined.varying_) == 3
+    assert len(combined._varying) == 3
 
 
 def test_features_are_kept_where_rows_are_few():
     X, y = skewed(12, 30, 2)
-    assert len(sf.AutoGaussian().fit(X, y).varying_) == 30
+    assert len(sf.AutoGaussian().fit(X, y)._varying) == 30
 
 
 def test_what_was_judged_is_said():

@@ -45,9 +45,8 @@ class Decision:
     """
 
     actions: Labels  # what each action predicts  (A,)
-    costs: Floats | None = (
-        None  # C  (K, K); None: every error costs 1, and no matrix is needed
-    )
+    # C  (K, K); None: every error costs 1, and no matrix is needed
+    costs: Floats | None = None
     reject: Floats | None = None  # r, the cost of rejecting each truth  (K,)
 
     def __post_init__(self) -> None:

@@ -104,7 +104,7 @@ def diagonal(values: Floats) -> Floats:
     return values[:, :, None] * np.eye(values.shape[1])
 
 
-def turned(forms: Floats, axes: Floats) -> Floats:
+def rotated(forms: Floats, axes: Floats) -> Floats:
     """Return Dᵀ C D for each C of a stack, D having axes as its rows."""
     return np.swapaxes(axes, -1, -2) @ forms @ axes
 
@@ -202,13 +202,13 @@ def own_form(problem: EddaProblem, w: Floats) -> Floats:
 
 
 def sphere(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
-    """Return the best Σ_k with C = I: all that matters of a scatter is its trace."""
+    """Return the best Σ_k with C = I, which depends on the traces of the scatters only."""
     d = w.shape[-1]
     return pattern(problem, (np.trace(w, axis1=1, axis2=2) / d)[:, None, None]) * np.eye(d)
 
 
 def feature_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
-    """Return the best Σ_k with diagonal C: all that matters of a scatter is its diagonal."""
+    """Return the best Σ_k with diagonal C, which depends on the diagonals of the scatters only."""
     return pattern(problem, w * np.eye(w.shape[-1]))
 
 
@@ -220,7 +220,7 @@ def own_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
     # W_k = F_kᵀ F_k = D_k diag(s²) D_kᵀ
     _, s, axes = np.linalg.svd(f)
     s = np.where(np.arange(w.shape[-1]) < ranks[:, None], s, 0.0)
-    return turned(pattern(problem, diagonal(np.square(s))), axes)
+    return rotated(pattern(problem, diagonal(np.square(s))), axes)
 
 
 # --- one set of axes for all classes, each with its own variances along them (EVE, VVE) ----------
@@ -251,7 +251,7 @@ def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
             "'VVV' or 'EEE', or drop columns that are nearly combinations of others",
             NotConvergedWarning,
         )
-    return turned(pattern(problem, diagonal(np.square(f @ best.axes).sum(1))), best.axes.T)
+    return rotated(pattern(problem, diagonal(np.square(f @ best.axes).sum(1))), best.axes.T)
 
 
 def axes_point(problem: EddaProblem, roots: Floats, axes: Floats) -> AxesPoint:

@@ -16,9 +16,8 @@ from suffice.core.table.matrix import column_name
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
 from suffice.typing import Codes, Floats, Labels
 
-Tied: TypeAlias = (
-    bool | tuple[tuple[object, ...], ...]
-)  # all classes, none, or groups of labels
+# all classes, none, or groups of labels
+Tied: TypeAlias = bool | tuple[tuple[object, ...], ...]
 
 
 def group_codes(tied: Tied, classes: Labels) -> Codes:

@@ -100,12 +100,12 @@ def priors_among(present: Flags, priors: Floats) -> Floats:
     """Return the priors of the classes that are present, of sum one again, (K,)."""
     if present.all():
         return priors
-    left = np.where(present, priors, 0.0)
-    if not left.any():
+    present_priors = np.where(present, priors, 0.0)
+    if not present_priors.any():
         raise InvalidParameterError(
             "every class with rows has prior 0: give one of them a positive prior"
         )
-    return _shares(left)
+    return _shares(present_priors)
 
 
 def _shares(weights: Floats) -> Floats:

@@ -383,10 +383,10 @@ class Settings:
             changed = replace(changed, shrinkage=word)
         return changed
 
-    def with_priors_of(self, weights: Floats, rest: Moments) -> Settings:
+    def with_priors_of(self, weights: Floats, moments: Moments) -> Settings:
         """Return the settings under the priors of all rows, for sums that may lack some classes."""
-        priors = self.class_priors(rest.classes, weights)
-        return replace(self, priors=priors_among(rest.weights > 0, priors))
+        priors = self.class_priors(moments.classes, weights)
+        return replace(self, priors=priors_among(moments.weights > 0, priors))
 
 
 class RequiredSums(NamedTuple):

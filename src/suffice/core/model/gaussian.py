@@ -228,11 +228,8 @@ class GaussianModel(EllipticalModel):
         n_observed: Codes,
         rng: np.random.Generator,
     ) -> Floats:
-        del (
-            distances,
-            n_observed,
-            rng,
-        )  # a conditional Gaussian has the same width for every x_o
+        # a conditional Gaussian has the same width for every x_o
+        del distances, n_observed, rng
         return np.ones(len(codes))
 
 

@@ -68,38 +68,38 @@ class Readout(ABC):
 
 @dataclass(frozen=True)
 class Posterior(Readout):
-    """softmax(a / T): pₖ = exp dₖ / (1 + Σ exp d over the losers)."""
+    """softmax(a / T): pₖ = exp dₖ / (1 + Σ exp d over the other classes)."""
 
     temperature: float = 1.0
     loop_code = POSTERIOR
 
     def read(self, a: Floats) -> Floats:
-        _, d, rest = _relative(a, self.temperature)
-        return np.exp(d) / (1 + rest)[:, None]
+        _, d, sum_of_others = _relative(a, self.temperature)
+        return np.exp(d) / (1 + sum_of_others)[:, None]
 
 
 @dataclass(frozen=True)
 class LogPosterior(Readout):
-    """log softmax(a / T): log pₖ = dₖ − log1p(Σ exp d over the losers)."""
+    """log softmax(a / T): log pₖ = dₖ − log1p(Σ exp d over the other classes)."""
 
     temperature: float = 1.0
     loop_code = LOG_POSTERIOR
 
     def read(self, a: Floats) -> Floats:
-        _, d, rest = _relative(a, self.temperature)
-        return d - np.log1p(rest)[:, None]
+        _, d, sum_of_others = _relative(a, self.temperature)
+        return d - np.log1p(sum_of_others)[:, None]
 
 
 @dataclass(frozen=True)
 class LogDensity(Readout):
-    """log Σₖ exp aₖ = max a + log1p(Σ exp d over the losers): the log density for a log joint a."""
+    """The log density of a log joint: log Σₖ exp aₖ = max a + log1p(Σ exp d over the others)."""
 
     loop_code = LOG_DENSITY
     per_class = False
 
     def read(self, a: Floats) -> Floats:
-        top, _, rest = _relative(a, 1.0)
-        return top + np.log1p(rest)
+        top, _, sum_of_others = _relative(a, 1.0)
+        return top + np.log1p(sum_of_others)
 
 
 @dataclass(frozen=True)

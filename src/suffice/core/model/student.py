@@ -24,7 +24,8 @@ class StudentTail(Readout):
     readout: Readout
     constants: Floats  # c  (K,)
     powers: Floats  # p = (f + d) / 2  (K,)
-    shares: Floats  # s: Δ² is measured by the posterior scale, s Δ² by f times the shape  (K,)
+    # s  (K,): Δ² is in units of the posterior scale Λ, s Δ² in units of f times the shape Ψ
+    shares: Floats
 
     @property
     def dtype(self) -> type[np.generic]:
@@ -35,9 +36,9 @@ class StudentTail(Readout):
         return self.readout.per_class
 
     def read(self, a: Floats) -> Array:
-        return self.readout.read(self.bent(a))
+        return self.readout.read(self.student_scores(a))
 
-    def bent(self, a: Floats) -> Floats:
+    def student_scores(self, a: Floats) -> Floats:
         """Return c_k − p_k log(1 + s_k Δ²) for −½ Δ², (n, K)."""
         return self.constants - self.powers * np.log1p(-2 * self.shares * a)
 

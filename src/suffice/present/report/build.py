@@ -128,9 +128,7 @@ def report(
     models: ModelsLike = None,
     cv: FoldsLike | None = None,
     sample_weight: WeightsLike = None,
-    ids: LabelsLike | None = None,
     name: str = "data",
-    target: str | None = None,
     groups: LabelsLike | None = None,
     against: RowsLike | tuple[RowsLike, LabelsLike] | None = None,
     fast: bool = False,
@@ -147,6 +145,7 @@ def report(
     ----------
     X, y : array or frame (n, d), labels (n,)
         Text is read as categories, and rows with empty cells stay; ids and free text are left out.
+        The index of a pandas frame names the rows, and the name of a pandas series the labels.
     path : str or Path, optional
         Where to write: ``.html`` (one file, no request to anywhere), ``.md`` or ``.json``.
     estimator : classifier, optional
@@ -156,10 +155,8 @@ def report(
         row once.
     sample_weight : array (n,), optional
         Weights of the rows; rows of weight zero are left out.
-    ids : array (n,), optional
-        A name for each row; by default the index of a pandas frame, or the row number.
-    name, target : str, optional
-        What data and labels are called.
+    name : str, optional
+        What the data are called.
     groups : array (n,), optional
         Which rows belong together (of one person, batch or year): folds hold out whole groups.
     against : rows, or a pair of rows and labels, optional
@@ -186,9 +183,7 @@ def report(
         X,
         y,
         sample_weight=sample_weight,
-        ids=ids,
         name=name,
-        target=target,
         groups=groups,
     )
     settings = ReportSettings(

@@ -41,13 +41,13 @@ class CountFamily(SklearnClassifier, Protocol):
 
     costs: CostsLike
 
-    def resolved_count_settings(self) -> CountSettings:
+    def _resolved_count_settings(self) -> CountSettings:
         """Return the settings, those that say "auto" as ``fit`` chose them, if it did."""
 
 
 def is_count_family(estimator: object) -> TypeGuard[CountFamily]:
     """Whether an estimator is a classifier of counts, read from their sums."""
-    return hasattr(estimator, "resolved_count_settings")
+    return hasattr(estimator, "_resolved_count_settings")
 
 
 def leave_one_count_row_out(
@@ -59,7 +59,7 @@ def leave_one_count_row_out(
     refit_priors: bool = True,
 ) -> Predictions:
     """Return the posterior of every row as if it had not been seen, by subtracting its counts."""
-    settings = estimator.resolved_count_settings()
+    settings = estimator._resolved_count_settings()
     for name in settings.open_settings:
         raise InvalidParameterError(
             f"{name} of this {type(estimator).__name__} says 'auto', which fit chooses: fit it "
@@ -107,7 +107,7 @@ def fold_losses_of_counts(
     ``fixed_weights`` (K,) are class weights that replace those of the training rows in the priors.
     """
     rows = CountRows.of(X)
-    settings_of_each = [candidate.resolved_count_settings() for candidate in candidates]
+    settings_of_each = [candidate._resolved_count_settings() for candidate in candidates]
     sums_of_threshold: dict[float | None, list[CountSums]] = {}
     for threshold in {settings.threshold for settings in settings_of_each}:
         sums_of_threshold[threshold] = _training_sums(
@@ -168,7 +168,7 @@ def is_read_from_counts(candidate: object) -> TypeGuard[CountFamily]:
     """Whether an estimator is a function of sums of counts alone, and free of costs."""
     if not is_count_family(candidate) or candidate.costs is not None:
         return False
-    settings = candidate.resolved_count_settings()
+    settings = candidate._resolved_count_settings()
     return settings.text is None and not settings.open_settings
 
 

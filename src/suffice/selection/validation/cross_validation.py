@@ -242,7 +242,7 @@ def is_read_from_moments(candidate: object) -> TypeGuard[GaussianFamily]:
     """Whether an estimator is a function of moments of numbers, with no setting left open."""
     if not is_gaussian(candidate) or candidate.categorical is not None:
         return False
-    return not candidate.resolved_settings().open_settings
+    return not candidate._resolved_settings().open_settings
 
 
 def has_costs(candidate: GaussianFamily) -> bool:
@@ -261,7 +261,7 @@ def _losses_from_moments(
     for places in _same_power(candidates):
         group = [candidates[i] for i in places]
         table = power_transformed(folds.table, group[0].power)
-        required = required_sums(candidate.resolved_settings() for candidate in group)
+        required = required_sums(candidate._resolved_settings() for candidate in group)
         transformed = replace(folds, X=table.x)
         each_fold = transformed.each(required.storage, fourth=required.fourth)
         n_rows = sum(fold.held_out.n_rows for fold in each_fold)
@@ -288,7 +288,7 @@ def judge_of(
 
     ``fixed_weights`` (K,) are class weights that replace those of the training rows in the priors.
     """
-    settings_list = [candidate.resolved_settings() for candidate in candidates]
+    settings_list = [candidate._resolved_settings() for candidate in candidates]
     temperatures, temperature_of = np.unique(
         [settings.temperature for settings in settings_list], return_inverse=True
     )
@@ -343,6 +343,6 @@ def _with_fixed_priors(
         raise InvalidParameterError(
             f"refit_priors=False is for Gaussian classifiers, not for {model!r}: leave it out"
         )
-    priors = model.resolved_settings().class_priors(classes, weights)
+    priors = model._resolved_settings().class_priors(classes, weights)
     priors = priors[codes_of(model.classes_, classes)]
     return model.with_priors(priors / priors.sum())

@@ -26,7 +26,7 @@ class GaussianFamily(SklearnClassifier, Protocol):
     def settings(self) -> Settings:
         """Return every choice as one value."""
 
-    def resolved_settings(self) -> Settings:
+    def _resolved_settings(self) -> Settings:
         """Return the settings, those that say "auto" as ``fit`` chose them, if it did."""
 
     def fit_moments(self, moments: Moments) -> Self:
@@ -38,7 +38,7 @@ class GaussianFamily(SklearnClassifier, Protocol):
 
 def is_gaussian(estimator: object) -> TypeGuard[GaussianFamily]:
     """Whether an estimator is a Gaussian classifier, read from moments."""
-    return hasattr(estimator, "resolved_settings")
+    return hasattr(estimator, "_resolved_settings")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

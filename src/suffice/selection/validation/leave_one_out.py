@@ -107,7 +107,7 @@ def _closed_settings(estimator: object) -> Settings:
             "for every row: use cross_validate(estimator, X, y, cv=LeaveOneOut()), "
             "LeaveOneOut being scikit-learn's"
         )
-    settings = estimator.resolved_settings()
+    settings = estimator._resolved_settings()
     if settings.open_settings:
         raise InvalidParameterError(
             f"{', '.join(settings.open_settings)} of this {name} say 'auto', which fit chooses: "
