@@ -477,7 +477,7 @@ def _by_name(frame: Any, columns: Iterable[object], feature_names: tuple[str, ..
 
 
 def classifier_of(fitted: Any) -> Classifier:
-    """Return the classifier of a fitted estimator of ours, or of itself."""
+    """Return the classifier of a fitted estimator of suffice, or the classifier itself."""
     if isinstance(fitted, Classifier):
         return fitted
     classifier = fitted.model_ if hasattr(type(fitted), "model_") else None

@@ -23,7 +23,7 @@ def estimate(moments: Moments, settings: Settings, *, quiet: bool = False) -> Cl
                 "give a number"
             )
     settings = chosen_settings(moments, settings)
-    if not quiet and _counts_rows(moments, settings):
+    if not quiet and _reads_weights_as_counts(moments, settings):
         warn_of_relative_weights(int(moments.counts.sum()), moments.total_weight)
     require_two_classes(moments.classes, moments.weights)
     if not moments.n_features:
@@ -82,7 +82,7 @@ def chosen_settings(moments: Moments, settings: Settings) -> Settings:
     return choose_family(numbers_of(moments), settings)
 
 
-def _counts_rows(moments: Moments, settings: Settings) -> bool:
+def _reads_weights_as_counts(moments: Moments, settings: Settings) -> bool:
     """Return whether weights are numbers of rows, and not only their ratios matter."""
     if settings.divisor != "mle" and settings.plugs_in:
         return True

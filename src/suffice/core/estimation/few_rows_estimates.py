@@ -198,7 +198,7 @@ def few_rows_covariances(
     return covariances, deficient
 
 
-def few_rows_path(
+def few_rows_covariance_path(
     moments: Moments,
     group_of: Codes,
     regularisation: Regularisation,

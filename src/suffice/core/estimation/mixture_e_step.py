@@ -249,7 +249,7 @@ def rows_by_class(table: Table) -> list[Codes]:
     return [np.flatnonzero(codes == k) for k in range(table.n_classes)]
 
 
-def sampled(rows: Codes, rng: np.random.Generator) -> Codes:
+def sampled_rows(rows: Codes, rng: np.random.Generator) -> Codes:
     """Return at most ``SAMPLE`` of the rows, drawn at random, ascending."""
     if len(rows) <= SAMPLE:
         return rows

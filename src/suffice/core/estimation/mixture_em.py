@@ -26,7 +26,7 @@ import numpy as np
 
 from suffice.core.estimation.estimate import warn_of_relative_weights
 from suffice.core.estimation.k_means import Clusters, k_means
-from suffice.core.estimation.mixture_e_step import MixtureRows, rows_by_class, sampled
+from suffice.core.estimation.mixture_e_step import MixtureRows, rows_by_class, sampled_rows
 from suffice.core.estimation.mixture_settings import MixtureSettings
 from suffice.core.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 from suffice.core.model.gaussian import GaussianModel
@@ -107,7 +107,7 @@ def choose_counts(table: Table, settings: MixtureSettings, seed: int) -> list[in
     """
     rng = np.random.default_rng(seed)
     n_classes = table.n_classes
-    rows = np.concatenate([sampled(rows, rng) for rows in rows_by_class(table)])
+    rows = np.concatenate([sampled_rows(rows, rng) for rows in rows_by_class(table)])
     table = table.take(rows)
     table = table.with_rows(to_numpy(table.x), table.names)
     active = np.bincount(table.codes, minlength=n_classes) >= 2 * FOLDS
@@ -194,7 +194,7 @@ class MixtureProblem:
         if max(self.counts) == 1:
             return MixtureRun(self, self._single_gaussians(), [], converged=True)
         all_rows = [self.data.rows[k] for k in self.classes]
-        some_rows = [sampled(rows, rng) for rows in all_rows]
+        some_rows = [sampled_rows(rows, rng) for rows in all_rows]
         runs: list[MixtureRun] = []
         collapse: InvalidInputError | None = None
         for _ in range(self.settings.n_init):

@@ -14,7 +14,7 @@ from suffice.core.estimation.covariance_estimates import (
 from suffice.core.estimation.degenerate import ReferenceCovariance, resolved_variances
 from suffice.core.estimation.divisors import divided
 from suffice.core.estimation.estimate import estimate
-from suffice.core.estimation.few_rows_estimates import few_rows_path
+from suffice.core.estimation.few_rows_estimates import few_rows_covariance_path
 from suffice.core.estimation.groups import full_groups
 from suffice.core.estimation.regularisation import Regularisation, pooled_groups
 from suffice.core.estimation.settings import Settings
@@ -152,7 +152,7 @@ def _path_of(
             origin=train.grand_mean,
             offsets=train.centred_means,
             group_of=group_of,
-            covariances=few_rows_path(train, group_of, how, gammas),
+            covariances=few_rows_covariance_path(train, group_of, how, gammas),
         )
     groups = pooled_groups(full_groups(train, group_of), how.pooling)
     sigmas = divided(groups, unbiased=how.unbiased)
