@@ -109,3 +109,30 @@ def test_missing_cells_change_the_constants_of_a_student_t_as_its_marginals_do()
         np.testing.assert_allclose(gains[n_missing], of_some - at_mean, rtol=1e-12)
     # of no feature, the density is one
     np.testing.assert_allclose(gains[3], -at_mean, rtol=1e-12)
+
+
+def test_a_missing_number_of_a_student_t_has_a_degree_more_for_each_that_is_there():
+    class Expected:
+        """Random numbers that are all their expectation."""
+
+        def chisquare(self, degrees):
+            return np.asarray(degrees, float)
+
+    model = StudentModel(
+        log_priors=np.log([0.3, 0.7]),
+        centre=np.zeros(3),
+        offsets=np.zeros((2, 3)),
+        shapes=(FullCovariance.of(np.eye(3)),),
+        group_of=np.array([0, 0]),
+        degrees=np.array([4.0, 7.5]),
+        shares=np.array([0.8, 0.5]),
+    )
+    codes, distances, n_observed = (
+        np.array([0, 1, 1]),
+        np.array([2.0, 0.0, 6.0]),
+        np.array([2, 0, 1]),
+    )
+    found = model._radii(codes, distances, n_observed, Expected())
+    # √((1 + s Δ²) / (s (f + d_o))): Kotz & Nadarajah (2004), section 1.11
+    expected = np.sqrt([2.6 / (0.8 * 6), 1 / (0.5 * 7.5), 4 / (0.5 * 8.5)])
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
