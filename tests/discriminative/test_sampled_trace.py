@@ -1,0 +1,18 @@
+"""Newton's method that starts from a sample tells every step it took."""
+
+import numpy as np
+
+from suffice.discriminative.newton import Newton, SampledNewton
+from suffice.discriminative.starts import zero_start
+
+
+def test_the_trace_holds_the_steps_of_both_parts(rows_and_codes, problem):
+    task = problem(*rows_and_codes(4000, 3, 3), l2=2.0)
+    solution = SampledNewton().solve(task, zero_start(task), Newton.default)
+    assert solution.converged
+    assert len(solution.trace) == solution.n_iter + 1
+    losses = [point.loss for point in solution.trace]
+    assert losses == sorted(losses, reverse=True)
+    exact = Newton().solve(task, zero_start(task), Newton.default)
+    np.testing.assert_allclose(solution.point.phi, exact.point.phi, rtol=1e-9)
+    assert solution.trace[-1].gradient_norm < Newton.default.tol
