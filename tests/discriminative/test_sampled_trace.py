@@ -4,6 +4,16 @@ import numpy as np
 
 from suffice.discriminative.newton import Newton, SampledNewton
 from suffice.discriminative.starts import zero_start
+from suffice.discriminative.stopping import Stopping
+
+
+def test_both_parts_count_where_the_first_runs_out_of_steps(rows_and_codes, problem):
+    task = problem(*rows_and_codes(4000, 3, 3), l2=2.0)
+    start = np.full((2, 4), 3.0)
+    solution = SampledNewton().solve(task, start, Stopping(tol=0.0, max_iter=2))
+    # two steps of each, and the start
+    assert solution.n_iter == 4
+    assert len(solution.trace) == 5
 
 
 def test_the_trace_holds_the_steps_of_both_parts(rows_and_codes, problem):
