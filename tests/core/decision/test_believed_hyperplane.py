@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from suffice.core.decision.rules import DecisionRule
 
 
