@@ -72,7 +72,7 @@ class CountNB(SumsEstimator):
     binarize : float, default=0.0
         Counts above it are present, for "bernoulli".
     text : str, optional
-        Column of text whose words are the counts: rows are then a frame with this column, or a
+        Text column whose words are the counts: rows are then a frame with this column, or a
         sequence of texts. A word is two or more letters or digits, in lower case; a new word is
         added by ``partial_fit`` and ignored by ``predict``. A missing text is empty.
     n_jobs : int, optional

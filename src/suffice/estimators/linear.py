@@ -76,7 +76,9 @@ def labelled(
 def _filling_later_gaps(encoding: Encoding, table: Table) -> Encoding:
     """Return the encoding that fills gaps of later rows by the mean of each number."""
     numbers = table.x[table.weights > 0, : encoding.schema.n_numbers]
-    with np.errstate(invalid="ignore", over="ignore"):  # non-finite numbers are refused later
+    with np.errstate(
+        invalid="ignore", over="ignore"
+    ):  # non-finite numbers raise an error later
         means = numbers.mean(axis=0)
     return replace(encoding, late_fills=tuple(means.tolist()))
 

@@ -88,7 +88,9 @@ def test_two_links_add_up_and_a_point_is_forgotten(page):
     np.testing.assert_allclose(rest.means, page.evaluate("lab.sums().means"), **CLOSE)
     page.evaluate("document.querySelector('#other-link').value = 'nonsense'")
     press(page, "merge")
-    assert "no link of the lab" in page.evaluate("document.querySelector('#said').textContent")
+    assert "not a link of the lab" in page.evaluate(
+        "document.querySelector('#said').textContent"
+    )
 
 
 @pytest.mark.parametrize("model", ["lda", "qda", "naive", "neighbours"])

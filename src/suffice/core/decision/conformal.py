@@ -34,8 +34,8 @@ class NonconformityScores:
         """Return the ⌈(n + 1) c⌉-th smallest of n scores, for coverage c; infinite beyond n."""
         if not 0 < coverage < 1:
             raise InvalidParameterError(f"coverage must lie between 0 and 1, got {coverage!r}")
-        # the new row has the mean weight w̄, and counts as larger than all others:
-        # the least i with Σ_{j ≤ i} w_j ≥ c (Σ w + w̄), which is ⌈(n + 1) c⌉ for equal weights
+        # the new row has the mean weight w̄, and counts as larger than all others: the smallest i
+        # with Σ_{j ≤ i} w_j ≥ c (Σ w + w̄), which is ⌈(n + 1) c⌉ for equal weights
         total = self.weights.sum()
         mean = total / np.count_nonzero(self.weights)
         reached = np.cumsum(self.weights) / (total + mean)

@@ -33,7 +33,7 @@ def divided(groups: GroupScatter, *, unbiased: bool) -> Floats:
 
 
 def unbiased_by_class(moments: Moments) -> Moments:
-    """Return the sums with M_k w_k / (w_k − 1) for M_k; zero for a class of one row."""
+    """Return the sums with M_k w_k / (w_k − 1) for M_k; zero for a class with one row."""
     if moments.storage == "pooled":
         raise MissingStatisticsError(
             "divisor='averaged' needs the scatter of each class, but these moments hold only "

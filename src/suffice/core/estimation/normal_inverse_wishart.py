@@ -120,7 +120,7 @@ class NormalInverseWishart:
         """Return a weak proper prior that follows the units of the features.
 
         It needs class weights (K,), class means (K, d) and the pooled scatter Σ_k M_k (d, d). ν = d
-        + 2, the least integer with a finite expectation; E Σ is the diagonal of the pooled
+        + 2, the smallest integer with a finite expectation; E Σ is the diagonal of the pooled
         covariance (divisor n), of all rows for a feature without spread within classes.
         """
         n = weights.sum()

@@ -174,7 +174,7 @@ class _Problem:
         if self.scale.ndim == 3:
             C = self._covariances(state)
             least = np.linalg.eigvalsh(self._grouped(C))[:, 0]
-            # (1 − t) C + t I has the least eigenvalue 0.01
+            # (1 − t) C + t I has the smallest eigenvalue 0.01
             t = np.maximum(0.01 - least, 0.0) / np.maximum(1 - least, 0.99)
             t = t[self.group_of_covariance, None, None]
             C += t * (np.eye(len(self.centre)) * C - C)

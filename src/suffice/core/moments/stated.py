@@ -6,7 +6,7 @@ from suffice.core.moments.moments import Moments
 
 
 def is_stated(moments: Moments) -> bool:
-    """Return whether parameters were stated: a class of one row has no scatter of its own."""
+    """Return whether parameters were stated: a class with one row has no scatter."""
     if moments.storage == "pooled" or np.any(moments.counts > 1):
         return False
     scatter = moments.scatter.diagonals()

@@ -126,7 +126,7 @@ def _refuse_scatter(
     if m.storage != "pooled" and m.patterns is None and not is_stated:
         is_single = (m.counts == 1)[:, None]
         if np.any(is_single & (diagonals > _SLACK * sizes)):
-            raise InvalidInputError("field 'scatter' has a class of one row that varies")
+            raise InvalidInputError("field 'scatter' has a class with one row that varies")
     if isinstance(scatter, DiagonalScatter):
         return
     _refuse_asymmetry(scatter.values, sizes)

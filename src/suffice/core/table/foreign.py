@@ -135,7 +135,7 @@ def all_finite(x: object) -> bool:
 
 
 def in_blocks(answer: Callable[[int, int], V], n_rows: int, block: int) -> Iterator[V]:
-    """Yield the answers for rows lo … hi − 1; blocks get smaller where memory runs out."""
+    """Yield the results for rows lo … hi − 1; blocks get smaller where memory runs out."""
     lo = 0
     while lo < n_rows:
         try:

@@ -46,7 +46,7 @@ class Table:
     ) -> Self:
         """Return users' rows, labels and weights, after checking that they fit together.
 
-        Columns of text and those that ``categorical`` names become categories.
+        Text columns and those that ``categorical`` names become categories.
 
         Parameters
         ----------

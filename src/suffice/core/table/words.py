@@ -72,7 +72,7 @@ def texts_of(X: Any, name: str) -> list[str]:
     if columns is not None:
         if name not in columns:
             raise FeatureMismatchError(
-                f"the table has no column {name!r} of text: it has {quoted(list(columns), 10)}"
+                f"the table has no text column {name!r}: it has {quoted(list(columns), 10)}"
             )
         cells = X[name]
     values = np.asarray(cells, dtype=object)

@@ -131,7 +131,7 @@ class Checkpoint:
             self.counted[path] = Counted(size, changed, file_rows.rows, file_rows.done)
 
     def save(self, after: float = 0.0) -> None:
-        """Replace the file by the sums so far, if there are new ones and some seconds passed."""
+        """Replace the file with the sums so far, if there are new ones and some seconds passed."""
         moments = self.summed.moments
         is_due = time.monotonic() - self._saved_at >= after
         if not is_due or self.counted == self._saved or not moments.n_features:

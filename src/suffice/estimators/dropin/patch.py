@@ -1,4 +1,4 @@
-"""Replace scikit-learn's classes by the drop-in ones, for code that cannot be edited."""
+"""Replace scikit-learn's classes with the drop-in ones, for code that cannot be edited."""
 
 import sys
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ _LOCK = Lock()
 
 
 def patch() -> None:
-    """Replace eight classifiers of scikit-learn by those of suffice in all its modules.
+    """Replace eight classifiers of scikit-learn with those of suffice in all its modules.
 
     Call it before other code imports scikit-learn's classes; ``unpatch`` undoes it.
 
@@ -61,7 +61,7 @@ def unpatch() -> None:
 
 
 def _replace(substitutes: Mapping[type, type]) -> None:
-    """Replace classes by others in every loaded module of scikit-learn that names them."""
+    """Replace classes with others in every loaded module of scikit-learn that names them."""
     with _LOCK:
         for name, module in list(sys.modules.items()):
             if name.partition(".")[0] != "sklearn" or module is None:

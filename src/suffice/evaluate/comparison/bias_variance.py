@@ -66,7 +66,7 @@ def bias_variance(
     model : GaussianClassifier
         The truth: stated by ``from_parameters``, or fitted.
     models : names or {name: classifier}
-        As in ``sf.compare``. One without posteriors is judged by its predicted class.
+        As in ``sf.compare``. A classifier without posteriors is evaluated by its predicted class.
     n_rows, repeats : int
         Rows of each training set, and how many are drawn.
     n_points : int

@@ -129,7 +129,7 @@ def _on_equal_rows(checks: DataChecks) -> tuple[Caveat, ...]:
 
 
 def caveats_of_copies(copies: CopiesEffect | None) -> tuple[Caveat, ...]:
-    """Return the caveat on rows that repeat others, which is serious where folds share them."""
+    """Return the caveat on duplicate rows, which is serious if folds share them."""
     if copies is None:
         return ()
     severity: Severity = "serious" if copies.n_seen else "minor"
@@ -234,7 +234,7 @@ def caveats_of_splits(errors: RealErrors | None) -> tuple[Caveat, ...]:
 
 
 def caveats_of_counts(rows: Predictions) -> tuple[Caveat, ...]:
-    """Return the caveat on few rows, or on the rarest class of few rows."""
+    """Return the caveat on few rows, or on the rarest class if it has few rows."""
     judged = np.unique(rows.rows, return_index=True)[1]
     counts = np.bincount(rows.truth[judged], minlength=len(rows.classes))
     present = np.flatnonzero(counts)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def reason_for(comparison: Comparison) -> str:
-    """Return why the recommended model was chosen, and what speaks for the closest other one."""
+    """Return why the recommended model was chosen, and the case for the closest other one."""
     losses = comparison.row_losses
     recommendation = losses.recommendation()
     sentences = [_why_chosen(comparison, recommendation)]

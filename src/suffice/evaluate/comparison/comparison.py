@@ -53,10 +53,10 @@ from suffice.typing import Array, Labels, LabelsLike, RowsLike, WeightsLike
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
-MANY_ROWS = 50_000  # above this, slow models are judged on a sample
+MANY_ROWS = 50_000  # above this, slow models are evaluated on a sample
 SAMPLE_ROWS = 20_000  # of that sample
 MANY_FOLDED = 2_000  # rows from which five folds suffice
-# columns that a narrow terminal leaves out, the least needed first
+# columns that a narrow terminal leaves out, the least useful first
 _DROPPED_COLUMNS = (
     "approach",
     "calib.",
@@ -117,7 +117,7 @@ class Comparison(Tabled):
 
     @cached_property
     def choice(self) -> ChoiceEstimate | None:
-        """The error of choosing and fitting a model; None if the reference was not chosen."""
+        """The error with the choice of the model included; None if the reference was not chosen."""
         return choice_estimate(self.row_losses) if self.is_chosen else None
 
     def against(self, name: str) -> Self:
@@ -356,8 +356,8 @@ def compare(
     Parameters
     ----------
     X, y : array or frame (n, d), labels (n,)
-        Models that take only numbers get categories as indicators, and empty cells filled and
-        marked by indicators.
+        Models that take only numbers get categories as indicators, and missing values are filled
+        and marked by indicators.
     models : names, estimators, or a mapping of names to them, optional
         Classifiers with scikit-learn's interface, or names. The default ones are LDA, QDA,
         GaussianNB, RDA, AutoGaussian, AutoClassifier, logistic regression, least squares, nearest
@@ -372,7 +372,7 @@ def compare(
         Weights count in training, where a model can use them, and in all losses.
     time : array (n,), optional
         Numbers or dates. The rows are divided into ``cv`` + 1 blocks by time, and each block but
-        the first is judged by models of all earlier ones.
+        the first is predicted by models fitted to all earlier ones.
     random_state : int, default=0
         Seed of the folds and of the default models.
     progress : bool or function, optional
@@ -382,10 +382,10 @@ def compare(
     Returns
     -------
     Comparison
-        Its frame has a row per model, lowest error first: means over held-out rows, standard
-        errors and intervals, the difference from the recommended model on the same rows, and
-        ``p_adjusted`` for the number of pairs. With more than 50,000 rows, slow models are judged
-        on a sample; default models that would take too long are left out. ``notes`` and
+        Its frame has a row per model, lowest error first: means over held-out rows, standard errors
+        and intervals, the difference from the recommended model on the same rows, and
+        ``p_adjusted`` for the number of pairs. With more than 50,000 rows, slow models are
+        evaluated on a sample; default models that would take too long are left out. ``notes`` and
         ``left_out`` say so.
 
     Examples
@@ -452,7 +452,7 @@ def folds_for(
     seed: int,
     time: LabelsLike | None = None,
 ) -> Folds:
-    """Return the folds that every model is judged on."""
+    """Return the folds that every model is evaluated on."""
     if cv is None:
         cv = 10 if len(as_labels(y)) < MANY_FOLDED else 5
         if groups is not None:
@@ -471,7 +471,7 @@ def compared(
     keep: bool = False,
     split: Split = "random rows",
 ) -> Comparison:
-    """Return all models judged on the same folds, with posteriors and classifiers if ``keep``."""
+    """Return all models on the same folds, with posteriors and classifiers if ``keep``."""
     if all(model.name != CONSTANT for model in models):
         models = (*models, *parse_models(CONSTANT, seed))
     cases = _cases(models, folds, seed)

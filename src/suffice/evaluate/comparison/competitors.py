@@ -18,7 +18,7 @@ N_CATBOOST_TREES = 300  # its default of 1,000 takes longer than all other model
 
 # Parts of scikit-learn that are slow to import are imported when a competitor is fitted.
 class ChosenNeighbours(ClassifierMixin, BaseEstimator):
-    """Nearest neighbours; their number has the least Brier score of leave-one-out votes."""
+    """Nearest neighbours; their number has the lowest Brier score of leave-one-out votes."""
 
     def __init__(self, weights: str = "uniform") -> None:
         self.weights = weights
@@ -45,7 +45,7 @@ class ChosenNeighbours(ClassifierMixin, BaseEstimator):
 
 
 class CalibratedSvm(ClassifierMixin, BaseEstimator):
-    """RBF-SVM with calibrated posteriors; C has the least log-loss.
+    """RBF-SVM with calibrated posteriors; C has the lowest log-loss.
 
     A logistic regression on the held-out decisions of three folds turns decisions into posteriors.
     """

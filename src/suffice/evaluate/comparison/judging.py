@@ -44,7 +44,7 @@ _ONE_AT_A_TIME = threading.RLock()  # the filters of warnings belong to the whol
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Failure:
-    """A model that could not be judged, and why."""
+    """A model that could not be evaluated, and why."""
 
     name: str
     message: str
@@ -102,7 +102,7 @@ class Outcome:
 
     @property
     def n_rows(self) -> int:
-        """Number of different rows that the model was judged by."""
+        """Number of different rows that the model was evaluated on."""
         return len(np.unique(self.held_out.rows))
 
     @property
@@ -245,7 +245,7 @@ def learner_of(
 
 
 class Case(NamedTuple):
-    """A model, the folds it is judged on, and what to say of these."""
+    """A model, the folds it is evaluated on, and a description of the folds."""
 
     model: ComparedModel
     folds: Folds
@@ -258,7 +258,7 @@ class Case(NamedTuple):
 class FoldResult(NamedTuple):
     """What one fold says of a model."""
 
-    learnt: Any  # the classifier; None if another process judged it and it is not kept
+    learnt: Any  # the classifier; None if another process evaluated it and it is not kept
     held_out: Predictions
     scores: Floats | None  # of each class, to rank rows by; None where there are none  (m, K)
     n_parameters: float
@@ -280,7 +280,7 @@ def judged(
     *,
     keep: bool = False,
 ) -> list[Outcome | Failure]:
-    """Return what the folds say of each model, or why it could not be judged."""
+    """Return the result of each model, or why it could not be evaluated."""
     tasks = [
         (at, fold)
         for at, case in enumerate(cases)
@@ -330,7 +330,7 @@ def _judged(
     *,
     keep: bool,
 ) -> Outcome | Failure:
-    """Return what the folds say of a model; other processes judge some, this one the rest."""
+    """Return the result of a model; other processes evaluate some folds, this one the rest."""
     model, folds, note = case
     results: list[FoldResult] = []
     steps.begin(model.name)

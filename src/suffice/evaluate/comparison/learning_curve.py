@@ -118,9 +118,9 @@ def learning_curve(
     sizes : ints, optional
         Numbers of training rows; by default nine, evenly spaced on a log scale.
     test : float in (0, 1), default=0.3
-        Share of the rows to judge by.
+        Share of the rows to hold out.
     n_repeats : int, default=20
-        How often the rows are divided anew.
+        Number of random divisions of the rows.
     random_state, progress
         As in ``sf.compare``.
 

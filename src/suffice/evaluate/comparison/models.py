@@ -354,8 +354,8 @@ def _parse_model(entry: object, seed: int) -> ComparedModel:
         )
     if not is_classifier(estimator):
         raise InvalidParameterError(
-            f"{place} is {_in_full(estimator)}, which is no classifier: pass one that predicts "
-            "classes"
+            f"{place} is {_in_full(estimator)}, which is not a classifier: pass one that "
+            "predicts classes"
         )
     return ComparedModel(str(name), estimator)
 

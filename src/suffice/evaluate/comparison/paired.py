@@ -1,4 +1,4 @@
-"""Models compared on the rows that they were all judged by: differences, and the one recommended.
+"""Models compared on the same held-out rows: differences, and the recommended model.
 
 Losses are numbered as in ``LOSSES``, models as in ``RowLosses.names``.
 """
@@ -28,7 +28,7 @@ CHOICE_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The loss of a model minus that of the reference, on the rows both were judged by."""
+    """The loss of a model minus that of the reference, on the same held-out rows."""
 
     model: str
     loss: Loss
@@ -57,7 +57,7 @@ class Recommendation(NamedTuple):
     """The model that is recommended, and what it was chosen from."""
 
     chosen: int
-    best: int  # the model of least loss
+    best: int  # the model with the lowest loss
     loss: int  # by which: the log-loss, or the error where no model has posteriors
     close: tuple[int, ...]  # models within one standard error of the best, itself included
     # models that no other eligible one beats significantly by error
@@ -68,7 +68,7 @@ class Recommendation(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RowLosses:
-    """The losses of M models by row, or by group of rows; NaN where a model was not judged."""
+    """The losses of M models by row, or by group of rows; NaN if a model was not evaluated."""
 
     names: tuple[str, ...]
     losses: Floats  # error, and log-loss up to LARGEST  (2, M, n)
@@ -228,12 +228,12 @@ class RowLosses:
         1. No other model makes significantly fewer errors.
         2. Its log-loss is below that of the class frequencies, if any model of step 1 has such
            posteriors.
-        3. No model of step 2 has a significantly lower log-loss. The best one has the least.
+        3. No model of step 2 has a significantly lower log-loss. The best one has the lowest.
         4. Among those within one standard error of the best, it can be written down and has the
            fewest parameters. A model that is simpler still replaces it if it makes no more errors
-           and its log-loss is within the standard error of the least one.
+           and its log-loss is within the standard error of the lowest one.
 
-        The error takes the place of the log-loss where no model of step 1 has posteriors.
+        The error replaces the log-loss if no model of step 1 has posteriors.
         """
         models = [m for m, name in enumerate(self.names) if name != CONSTANT] or [0]
         set_aside = self._set_aside(models)

@@ -148,7 +148,7 @@ def real_errors(
 ) -> RealErrors:
     """Return the error of a model on random rows, on unseen groups and on later rows.
 
-    ``judged`` holds what is known already of some splits.
+    ``judged`` holds the results that are already known.
 
     Models that are functions of sums are read from them; others are fitted again, as long as about
     30 seconds suffice for each kind of split. A split that cannot be made is left out with its
@@ -183,7 +183,7 @@ def real_errors(
 
 
 def _outcome(model: ComparedModel, folds: Folds) -> Outcome:
-    """Return what held-out rows say of a model; raise where it cannot be judged in time."""
+    """Return the held-out result of a model; raise if it cannot be evaluated in time."""
     size = FitSize(len(folds.codes), np.shape(folds.X)[1], len(folds.classes))
     seconds = len(folds.splits) * seconds_to_fit(model.name, size)
     if seconds > MOST_SECONDS:

@@ -26,7 +26,7 @@ from suffice.typing import LabelsLike, RowsLike
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Selection:
-    """The classifier of least estimated loss, and its error on rows kept apart until then."""
+    """The classifier with the lowest estimated loss, and its error on the test rows."""
 
     comparison: Comparison  # that the choice was made by
     criterion: str
@@ -69,10 +69,10 @@ def select(
     random_state: int = 0,
     progress: Wish = None,
 ) -> Selection:
-    """Return the classifier of least estimated error, and its test error.
+    """Return the classifier with the lowest estimated error, and its test error.
 
-    Rows are split as by ``sf.split``. Every model learns from the training part and is judged by
-    the validation part; the best then learns from both parts, and is judged once by the test part
+    Rows are split as by ``sf.split``. Every model is fitted to the training part and evaluated on
+    the validation part; the best is then fitted to both parts, and evaluated once on the test part
     (Hastie, Tibshirani & Friedman 2009, *The Elements of Statistical Learning*, section 7.2).
 
     Parameters
@@ -83,7 +83,7 @@ def select(
     validation, test : float in (0, 1), default=0.2
         Shares of the rows.
     cv : int, optional
-        Number of folds of all rows but the test part, to judge by instead of a validation part.
+        Number of folds of all rows except the test part, used instead of a validation part.
     criterion : {"error", "log_loss", "brier"}
         What is to be least; ties of the error go to the lower log-loss.
     random_state, progress
@@ -139,7 +139,7 @@ def _pick(
     comparison: Comparison,
     criterion: str,
 ) -> ComparedModel:
-    """Return the candidate of least loss; among equal ones, the one of least error."""
+    """Return the candidate with the lowest loss; among ties, the one with the lowest error."""
     by_name = {model.name: model for model in candidates}
     outcomes = [outcome for outcome in comparison.outcomes if outcome.name in by_name]
     losses = [float(outcome.means[CRITERIA.index(criterion)]) for outcome in outcomes]

@@ -157,7 +157,7 @@ def _sentences_on_others(comparison: Comparison) -> list[str]:
 
 
 def _on_alike_models(differences: Sequence[Difference], n_others: int) -> str:
-    """Return which models are alike, with their differences in points and the least p-value."""
+    """Return which models are alike, with their differences in points and the lowest p-value."""
     names = [difference.model for difference in differences]
     least = min(difference.p_value for difference in differences)
     points = _points(differences)
@@ -170,7 +170,7 @@ def _on_alike_models(differences: Sequence[Difference], n_others: int) -> str:
 
 
 def _points(differences: Sequence[Difference]) -> str:
-    """Return the least and greatest difference of errors, in percentage points."""
+    """Return the smallest and greatest difference of errors, in percentage points."""
     least = percentage_points(min(difference.mean for difference in differences))
     greatest = percentage_points(max(difference.mean for difference in differences))
     if least == greatest:
@@ -212,7 +212,7 @@ class Gain:
 
 
 class StatedError(NamedTuple):
-    """The error that a verdict states first: of choosing and fitting, where folds choose others."""
+    """The error that a verdict states first: with the choice included, if folds choose others."""
 
     error: float
     low: float  # its 95 % interval
@@ -605,7 +605,7 @@ def _useful_threshold(model: Outcome) -> Threshold | None:
 
 
 def choice_document(choice: ChoiceEstimate | None) -> dict[str, object] | None:
-    """Return the error of choosing and fitting a model as JSON holds it."""
+    """Return the error with the choice of the model included, as JSON holds it."""
     if choice is None:
         return None
     return {

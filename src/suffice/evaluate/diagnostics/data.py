@@ -53,7 +53,7 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class DataChecks:
-    """What a reader should know of the rows before believing any model of them."""
+    """What a reader should know about the rows before relying on any model of them."""
 
     n_rows: int
     n_duplicates: int  # rows whose features equal those of an earlier row
@@ -198,7 +198,7 @@ def _time_order(numbers: Mapping[str, Floats], dates: Sequence[str]) -> str:
 
 
 def _lagged_pair(columns: Mapping[str, Floats]) -> tuple[str, str] | None:
-    """Return a column and another whose values of the row before it repeats, if any."""
+    """Return a column and another whose previous value it repeats, if any."""
     for name, other in permutations(columns, 2):
         if np.mean(columns[name][1:] == columns[other][:-1]) > 0.9:
             return name, other

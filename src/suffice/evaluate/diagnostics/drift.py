@@ -222,7 +222,7 @@ def _effective_weights(sample_weight: WeightsLike) -> Floats | None:
     w = np.asarray(sample_weight, np.float64)
     squares = float(np.square(w).sum())
     if not 0 < squares < np.inf or (w == np.rint(w)).all():
-        return w  # a sum of weights that cannot be used is refused later
+        return w  # a sum of weights that cannot be used raises an error later
     # n = (Σ w)² / Σ w²  (Kish 1965)
     return np.asarray(w * (w.sum() / squares))
 

@@ -48,7 +48,7 @@ class Answer:
     )
     threshold: Threshold | None  # lower threshold that finds more of the rarer class
     auc: float
-    choice: ChoiceEstimate | None  # made again without each fold
+    choice: ChoiceEstimate | None  # choice of the model without each fold
     own_error: float  # of the model itself
     own_interval: tuple[float, float]  # of 95 %
     caveats: tuple[str, ...]

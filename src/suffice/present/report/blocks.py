@@ -179,7 +179,7 @@ class Axis:
         """Return how many digits distinguish neighbouring labels."""
         are_whole = all(label.is_integer() and abs(label) < 1e9 for label in labels)
         if self.log or are_whole:
-            return 4  # whole numbers are written whole
+            return 4  # integers are written without decimals
         step = self._step()
         largest = max(-self.low, self.high, step)
         return max(4, 2 + int(np.log10(largest / step)))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from suffice.present.report.new_rows import NewRows
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md", ".json": "json"}
-SAMPLE_ROWS = 10_000  # of more rows, a sample is judged and drawn
+SAMPLE_ROWS = 10_000  # with more rows, a sample is evaluated and drawn
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -88,7 +88,8 @@ class Report:
         """Write the chosen classifier, fitted to all rows, to a ``.suffice`` file, never pickle.
 
         ``sf.load`` and ``suffice predict`` read it. A file holds the models of suffice,
-        scikit-learn, LightGBM, XGBoost and CatBoost that state probabilities; others are refused.
+        scikit-learn, LightGBM, XGBoost and CatBoost that predict probabilities; other models raise
+        an error.
         """
         portable(self.estimator).save(path)
 
@@ -137,9 +138,8 @@ def report(
 ) -> Report:
     """Return a report of labelled rows, and write it to ``path`` if one is given.
 
-    It says what the data is, which classifier to use and why, what that model is, where it
-    errs and whether it can be trusted. All errors are of rows held out from the model that
-    judged them.
+    It says what the data is, which classifier to use and why, what that model is, where it errs and
+    whether it can be trusted. All errors are on held-out rows.
 
     Parameters
     ----------
@@ -151,8 +151,8 @@ def report(
     estimator : classifier, optional
         The one to report about; by default the simplest that is about as good as the best.
     models, cv, random_state, progress
-        As in ``sf.compare``; by default ten folds, five from 2,000 rows on. Folds hold out every
-        row once.
+        As in ``sf.compare``; by default ten folds, or five with at least 2,000 rows. Folds hold out
+        every row once.
     sample_weight : array (n,), optional
         Weights of the rows; rows of weight zero are left out.
     name : str, optional

@@ -67,7 +67,7 @@ def _thresholds(findings: Findings) -> page.Thresholds:
 
 
 def _least_cost_thresholds(curve: CostCurve) -> Codes:
-    """Return the thresholds that have the least cost for some cost of a miss and a false alarm.
+    """Return the thresholds that have the lowest cost for some cost of a miss and a false alarm.
 
     They are the vertices of the lower left convex hull of (false alarms, misses).
     """
@@ -359,7 +359,7 @@ def _axis_around(name: str, values: Floats) -> page.Axis:
 
 
 def distributions(findings: Findings) -> list[page.Block]:
-    """Return each class over the columns of numbers: histograms, or the share of one value."""
+    """Return each class over the numeric columns: histograms, or the share of one value."""
     charts: list[page.Block] = []
     table = findings.sample.table
     for j in findings.ranked_features[:MOST_HISTOGRAMS].tolist():
@@ -450,7 +450,7 @@ class _Bars:
 
 
 def _bars(of_class: list[Floats]) -> _Bars:
-    """Return bars whose edges split no whole number and leave a few distant rows outside."""
+    """Return bars whose edges split no integer and leave a few distant rows outside."""
     quantiles = np.array([np.quantile(x, (0, 0.02, 0.98, 1)) for x in of_class if len(x)])
     smallest, low = quantiles[:, :2].min(0)
     high, largest = quantiles[:, 2:].max(0)

@@ -52,7 +52,7 @@ class DocumentedTable:
 
     table: Table  # of float64 without gaps: categories as indicators, empty cells filled
     ids: Labels  # the name of each row  (n,)
-    name: str = "data"  # of the data set
+    name: str = "data"  # of the dataset
     target: str = "class"  # of the column of labels
     id_name: str = "row"  # of the ids
     notes: tuple[str, ...] = ()  # what was encoded or left out, in words

@@ -117,9 +117,8 @@ def local_effects(
 
     Effects are differences of posteriors: their mean over the rows is zero, and over the classes
     they sum to zero. Every row is moved only to the edges of its own bin, so no point is far from
-    the data. The result is None if the column has fewer than two bins or the classifier states no
-    posteriors.
-    Apley & Zhu (2020), *JRSS B* 82, 1059–1086.
+    the data. The result is None if the column has fewer than two bins or the classifier has no
+    posteriors. Apley & Zhu (2020), *JRSS B* 82, 1059–1086.
     """
     order = np.argsort(values, kind="stable")
     quantiles = np.linspace(0, len(order) - 1, bins + 1).round().astype(int)

@@ -505,9 +505,7 @@ class _LinearFeatures:
     """What the coefficients of a linear model multiply."""
 
     names: tuple[str, ...]  # (d,)
-    scales: (
-        Floats  # standard deviations over the judged rows; 1 where they are not known  (d,)
-    )
+    scales: Floats  # standard deviations over the evaluated rows; 1 if not known  (d,)
     are_scaled: bool = False  # whether a step before the model changes units
 
 
@@ -695,7 +693,7 @@ def _means_table(findings: Findings, order: Codes, note_on_order: str) -> page.D
     body = [("prior", *model.priors_.tolist())]
     for j in order:
         feature = findings.data.names[j]
-        # a feature that is no column is the indicator of a level
+        # a feature that is not a column is the indicator of a level
         name = f"mean of {feature}" if feature in columns else f"share of {feature}"
         body.append((name, *means[:, j].tolist()))
     is_complete = len(order) == findings.data.table.n_features

@@ -52,7 +52,7 @@ class Outliers:
 
 
 def misclassified(findings: Findings, outliers: Outliers | None) -> page.Section:
-    """Return the section of errors; every judged row was held out from the model that judged it."""
+    """Return the section of errors; every row was held out from the model that predicted it."""
     counts = confusion(findings.held_out)
     by_class = counts[:, :-1]  # the last column counts rows without a decision
     errors = by_class * ~np.eye(len(counts), dtype=bool)
@@ -362,7 +362,7 @@ def _contributions_by_fold(
 
 
 def _typical_rows(x: Floats, codes: Codes, n_classes: int) -> Codes:
-    """Return the row of each class that is nearest to its mean, (K,); 0 for a class of no rows."""
+    """Return the row of each class that is nearest to its mean, (K,); 0 if it has no rows."""
     z = (x - x.mean(0)) / np.maximum(x.std(0), 1e-300)
     typical = np.zeros(n_classes, np.intp)
     for k in np.unique(codes):
@@ -373,7 +373,7 @@ def _typical_rows(x: Floats, codes: Codes, n_classes: int) -> Codes:
 
 
 def _least_likely_rows(findings: Findings, outliers: Outliers) -> page.DataTable:
-    """Return the least likely rows, each with the feature that is most extreme in its class."""
+    """Return the most improbable rows, each with the feature that is most extreme in its class."""
     data = findings.data
     moments = findings.moments
     rows = np.argsort(outliers.log_densities, kind="stable")[:MOST_ROWS]

@@ -125,7 +125,7 @@ def _where_the_model_is(
 
 
 def _best_that_can_be_saved(findings: Findings) -> str:
-    """Return the other model of least error that a file can hold, and its price."""
+    """Return the model with the lowest error among those that a file can hold, and its price."""
     comparison = findings.comparison
     for outcome in comparison.outcomes:
         is_other = outcome.name not in (findings.name, CONSTANT)

@@ -73,7 +73,7 @@ class Folds:
     splits: Splits
     protocol: str = ""  # the splits in words
     groups: Codes | None = None  # of rows that belong together, copies included  (n,)
-    copies: Copies | None = None  # rows that repeat others
+    copies: Copies | None = None  # duplicate rows
     time: Codes | None = None  # rank of each row's time, if folds hold out later rows  (n,)
     #: Moments of the training rows by storage and fourth, and the seconds that each fold took.
     _moments: dict[tuple[str, bool], tuple[list[Moments], float]] = field(
@@ -307,7 +307,7 @@ def search_folds(
 
 
 def _copies_in(rows: Any, labels: Labels) -> Copies | None:
-    """Return the rows that repeat others; rows on a device are not searched."""
+    """Return the duplicate rows; rows on a device are not searched."""
     if is_on_device(rows):
         return None
     with warnings.catch_warnings():

@@ -48,7 +48,7 @@ def forward_folds(
     n_folds: int,
     copies: Copies | None,
 ) -> list[tuple[Codes, Codes]]:
-    """Return (train, test) of forward chaining: block after block is judged by all earlier ones.
+    """Return (train, test) of forward chaining: each block is predicted from all earlier ones.
 
     A block is passed over while the earlier rows have one class only. Training rows with a copy
     among the judged ones are left out.

@@ -172,7 +172,7 @@ export function newtonStep(point, evaluate) {
   return null;
 }
 
-/** Return φ of least loss by Newton; `exists` is false where classes are separable. */
+/** Return the φ with the lowest loss, by Newton; `exists` is false where classes are separable. */
 function newton(z, y, K, penalty) {
   const isPenalised = sum(penalty) !== 0;
   const evaluate = (phi) => logisticAt(phi, z, y, penalty, true);

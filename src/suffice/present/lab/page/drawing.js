@@ -55,7 +55,7 @@ function logDensity(scores, buffer) {
   return scores[best] - Math.log(softmax(scores, 1, buffer)[best]);
 }
 
-/** Write the action of least expected cost, and the merits: c_a p_a of each class, and Σ c_k p_k − r
+/** Write the action with the lowest expected cost, and the merits: c_a p_a of each class, and Σ c_k p_k − r
  *  of rejection. */
 function setAction({ action, merits, A, K }, cell, p, { costs, reject }) {
   action[cell] = decide(p, costs, reject);

@@ -64,7 +64,7 @@ function besselFactor(n) {
   return n > 1 ? n / (n - 1) : 0;
 }
 
-/** Return a variance, exactly zero where it is no more than rounding of the data. */
+/** Return a variance, set to zero if it is only a rounding error of the data. */
 function withoutRounding(variance, mean, total) {
   const rounding = (16 * EPS) ** 2 * (mean * mean + (total || variance));
   return variance > rounding ? variance : 0;

@@ -80,7 +80,7 @@ export function rankTolerance(d) {
   return 64 * d * EPS;
 }
 
-/** Return a standard deviation, 1 where there is no variance. */
+/** Return a standard deviation, 1 if there is no variance. */
 export function unitScale(variance) {
   return variance > 0 ? Math.sqrt(variance) : 1;
 }

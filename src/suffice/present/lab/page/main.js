@@ -72,7 +72,7 @@ async function copyLink() {
 
 // ---- sums
 
-/** Replace the points by others of the same sums: no Gaussian model changes. */
+/** Replace the points with others that have the same sums: no Gaussian model changes. */
 function showOtherPoints() {
   const { state } = session;
   rememberPoints();

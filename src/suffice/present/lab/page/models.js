@@ -66,7 +66,7 @@ export function posterior(model, x, temperature, out = new Array(model.K)) {
   return model.isShare ? scores : softmax(scores, temperature, out);
 }
 
-/** Return the action of least expected cost: a class, or K to reject.
+/** Return the action with the lowest expected cost: a class, or K to reject.
  *  `costs[k]` is the cost of an error where k is true. */
 export function decide(p, costs, reject) {
   let best = 0;

@@ -220,7 +220,7 @@ function setPart(state, names, value) {
   part[last] = value;
 }
 
-/** Return the truth value, number or word that an address writes. */
+/** Return the Boolean, number or word that an address contains. */
 function settingOf(text) {
   if (text === "true" || text === "false") {
     return text === "true";
@@ -240,7 +240,7 @@ export function pointsOfLink(link) {
   const parameters = new URLSearchParams(link.slice(link.indexOf("#") + 1));
   const name = parameters.get("scene");
   if (!Object.hasOwn(SCENES, name ?? "")) {
-    throw new Error("This is no link of the lab: it has no scene.");
+    throw new Error("This is not a link of the lab: it has no scene.");
   }
   const initial = initialState(SCENES[name]);
   const changes = checkedChanges(initial, JSON.parse(parameters.get("state") || "{}"));
