@@ -229,7 +229,7 @@ def test_a_tree_integrates_empty_cells_out_and_has_no_likelihood_in_moments():
     moved = rows.copy()
     moved[rows[:, 2] == 1, 0] = 1e3  # whatever stands in a missing value
     np.testing.assert_allclose(found.log_joint(moved), found.log_joint(rows))
-    with pytest.raises(MissingStatisticsError, match="missing values"):
+    with pytest.raises(MissingStatisticsError, match="missing numbers"):
         found._log_likelihood(encoded_moments(moments)[0])
 
 
@@ -555,7 +555,7 @@ def test_a_tree_learns_from_rows_with_missing_numbers():
     np.testing.assert_allclose(found.means, whole.means, atol=0.15)
     np.testing.assert_allclose(found.coefficients, whole.coefficients, atol=0.5)
     assert np.isfinite(found.log_joint(rows)).all()
-    with pytest.raises(MissingStatisticsError, match="missing values"):
+    with pytest.raises(MissingStatisticsError, match="missing numbers"):
         found._log_likelihood(encoded_moments(moments)[0])
 
 
