@@ -144,8 +144,9 @@ def report(
     Parameters
     ----------
     X, y : array or frame (n, d), labels (n,)
-        Text is read as categories, and rows with missing values are used; ids and free text are left out.
-        The index of a pandas frame names the rows, and the name of a pandas series the labels.
+        Text is read as categories, and rows with missing values are used; ids and free text are
+        left out. The index of a pandas frame names the rows, and the name of a pandas series the
+        labels.
     path : str or Path, optional
         Where to write: ``.html`` (one file, no request to anywhere), ``.md`` or ``.json``.
     estimator : classifier, optional
