@@ -5,7 +5,18 @@ import pytest
 
 from suffice import datasets
 
-CELLS = ["=1+1", "+1", "-2+3", "@SUM(A1)", "\tx", "plain", "'=quoted", None]
+CELLS = [
+    "=1+1",
+    "+1",
+    "-2+3",
+    "@SUM(A1)",
+    "\tx",
+    "-1.5e-3",
+    "-1.5\n",
+    "plain",
+    "'=quoted",
+    None,
+]
 
 
 @pytest.fixture
@@ -30,10 +41,12 @@ def test_escaped_cells_begin_with_an_apostrophe(ok, files, name):
     answers = pl.read_csv(name, separator="\t" if name.endswith("tsv") else ",")
     assert answers["'=note"].to_list() == [
         "'=1+1",
-        "'+1",
+        "+1",
         "'-2+3",
         "'@SUM(A1)",
         "'\tx",
+        "-1.5e-3",
+        "'-1.5\n",
         "plain",
         "'=quoted",
         None,

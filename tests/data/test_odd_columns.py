@@ -215,3 +215,30 @@ def test_levels_are_called_alike_from_every_source(name, check_every_source):
     whole = sf.Moments.of(frame.drop("y"), frame["y"].to_list(), categorical=["c"])
     assert [category.name for category in whole.schema.categories] == ["c"]
     check_every_source(frame, whole, columns=sf.Columns(categorical=["c"]))
+
+
+def test_names_that_polars_takes_for_patterns_are_only_names(tmp_path):
+    named = ["^.*$", "*", "^x$", "^y$"]
+    rows = table(
+        a=pl.Series(holed(X[::-1].tolist())),
+        b=pl.Series(repeated("=u", "v")),
+        c=pl.Series(X**2),
+    ).select("x", "a", "b", "c", "y")
+    odd = rows.rename(dict(zip(rows.columns[1:], named, strict=True)))
+    odd.write_csv(tmp_path / "odd.csv")
+    rows.write_csv(tmp_path / "rows.csv")
+    sums = sf.summarize(tmp_path / "rows.csv", "y")
+    posteriors = []
+    for frame, target, path in ((rows, "y", "rows.csv"), (odd, "^y$", "odd.csv")):
+        for source in (frame, tmp_path / path):
+            np.testing.assert_array_equal(sf.summarize(source, target).means, sums.means)
+        features = frame[[name for name in frame.columns if name != target]]
+        model = sf.LDA().fit(features, frame[target].to_numpy())
+        kept = sf.Columns(ids=frame.columns)
+        sf.streams.predict_stream(model, tmp_path / path, tmp_path / "out.csv", columns=kept)
+        answers = pl.read_csv(tmp_path / "out.csv")
+        assert answers.columns[:5] == frame.columns
+        posteriors.append(answers.select(pl.selectors.starts_with("p_")).to_numpy())
+        found = sf.diagnostics.drift(model, features)
+        assert found.p_value == pytest.approx(1.0)
+    np.testing.assert_array_equal(*posteriors)

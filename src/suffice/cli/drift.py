@@ -56,6 +56,7 @@ def _drift_of(terminal: Terminal, model: Path, data: Data) -> Drift:
     from suffice.data.columns.roles import roles_for_predicting
     from suffice.data.predict import notations_for
     from suffice.data.rows.loading import frames_of
+    from suffice.data.source import exactly
     from suffice.evaluate.diagnostics.drift import drift_between
     from suffice.evaluate.diagnostics.row_sums import RowSums
     from suffice.persistence.load import load
@@ -71,11 +72,12 @@ def _drift_of(terminal: Terminal, model: Path, data: Data) -> Drift:
     roles = roles_for_predicting(
         source, names, moments.n_features, schema=moments.schema, allow_missing=True
     )
-    new_sums = RowSums.like(moments, source.sample.select(roles.features).clear())
+    features = [exactly(name) for name in roles.features]
+    new_sums = RowSums.like(moments, source.sample.select(features).clear())
     n_rows = 0
     with terminal.progress("rows") as progress:
         for frame in frames_of(source, roles):
-            new_sums += RowSums.like(moments, frame.select(roles.features))
+            new_sums += RowSums.like(moments, frame.select(features))
             n_rows += frame.height
             progress(n_rows, source.count())
     return drift_between(RowSums(moments), new_sums)

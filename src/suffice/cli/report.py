@@ -359,6 +359,7 @@ def _new_rows(data: Data, documented: DocumentedTable) -> NewRows:
 
     from suffice.data.columns.roles import roles_for_learning, roles_for_predicting
     from suffice.data.rows.loading import frames_of, load_rows
+    from suffice.data.source import exactly
     from suffice.present.report.new_rows import NewRows
 
     source = data.source()
@@ -370,5 +371,5 @@ def _new_rows(data: Data, documented: DocumentedTable) -> NewRows:
         chunk = load_rows(source, roles_for_learning(source, target, columns=features))
         return NewRows(chunk.frame, chunk.table.labels, _stem(data.name))
     roles = roles_for_predicting(source, columns, len(columns), schema=schema)
-    rows = pl.concat(frames_of(source, roles)).select(roles.features)
+    rows = pl.concat(frames_of(source, roles)).select(map(exactly, roles.features))
     return NewRows(rows, None, _stem(data.name))

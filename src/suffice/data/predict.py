@@ -29,7 +29,15 @@ from suffice.data.rows.left_out import (
     refuse_infinite_numbers,
 )
 from suffice.data.rows.loading import frames_of
-from suffice.data.source import ColumnType, Progress, RowsDone, ScoredRows, Source
+from suffice.data.source import (
+    ColumnType,
+    Progress,
+    RowsDone,
+    ScoredRows,
+    Source,
+    exactly,
+    values_of,
+)
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.typing import Flags, Floats
 
@@ -72,7 +80,7 @@ class Answers:
         roles = self.roles
         x = np.empty((len(roles.numbers), frame.height))
         for j, name in enumerate(roles.numbers):
-            x[j] = as_numbers(frame.get_column(name))
+            x[j] = as_numbers(values_of(frame, name))
         if not all_finite(x):
             refuse_infinite_numbers(np.isinf(x.T), roles.numbers, label, first_row)
         answers = self.to(x.T if roles.schema is None else self._mixed_rows(frame, x))
@@ -103,7 +111,7 @@ class Answers:
         schema = self.roles.schema
         counts: dict[str, int] = {}
         for category in schema.categories if schema else ():
-            column = frame.get_column(category.name)
+            column = values_of(frame, category.name)
             distinct = levels_of(column.unique()).levels
             if category.other or set(category.levels).issuperset(distinct):
                 continue
@@ -346,7 +354,9 @@ def _written(
     rows = register_io_source(counted, schema=schema)
     # Nothing that a sink asks of the answers may reach the rows.
     answered = rows.map_batches(
-        lambda frame: frame.cast(pl.Schema(schema)),
+        lambda frame: frame.select(
+            exactly(name).cast(dtype) for name, dtype in schema.items()
+        ),
         schema=schema,
         streamable=True,
         predicate_pushdown=False,

@@ -270,7 +270,8 @@ def is_complete(table: Any) -> Flags:
         frame = pl.DataFrame(table).with_columns(pl.selectors.float().fill_nan(None))
         complete = np.ones(len(frame), bool)
         for column in frame:
-            complete &= column.is_not_null().to_numpy()
+            # Methods of a series take some names of columns for patterns.
+            complete &= column.alias("values").is_not_null().to_numpy()
         return complete
     if hasattr(table, "toarray"):  # sparse
         return np.ones(table.shape[0], bool)

@@ -302,25 +302,26 @@ def are_numbers(values: Iterable[object]) -> bool:
 def _polars_values(column: Any, *, as_levels: bool) -> Floats | Levels:
     import polars as pl
 
+    name = column.name
+    # Methods of a series take some names of columns for patterns.
+    column = column.alias("values")
     dtype = column.dtype
     if dtype.is_temporal():
         is_span = dtype in (pl.Duration, pl.Time)
         times = column.cast(pl.Duration("us") if is_span else pl.Datetime("us")).to_numpy()
-        return _time_values(column.name, times, as_levels=as_levels)
+        return _time_values(name, times, as_levels=as_levels)
     if (dtype.is_numeric() or dtype == pl.Null) and not as_levels:
         numbers: Floats = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
         return numbers
     if dtype.is_nested():
         raise InvalidInputError(
-            f"column {column.name!r} holds nested values ({dtype}): leave it out, or split it "
+            f"column {name!r} holds nested values ({dtype}): leave it out, or split it "
             "into a column for each value"
         )
     if dtype in (pl.Categorical, pl.Enum):
         return _categorical_levels(column)
     if dtype == pl.String and len(column) <= _SHORT:
         return _short_levels(column.to_list())
-    # Methods of a series take some names of columns for patterns.
-    column = column.alias("values")
     distinct = column.unique().drop_nulls()
     if dtype.is_float():
         distinct = distinct.filter(distinct.is_not_nan())

@@ -9,7 +9,7 @@ import polars as pl
 from suffice.core.table.mixed import DAY, Levels, levels_of
 from suffice.core.table.schema import MOST_LEVELS, Category, Column, Schema
 from suffice.data.columns.distinct import LateValuesError
-from suffice.data.source import ColumnType
+from suffice.data.source import ColumnType, values_of
 from suffice.errors import InvalidInputError, LostDetailWarning, warn
 from suffice.typing import Codes, Floats
 
@@ -54,7 +54,7 @@ def encoded_levels(
 
     Where the source ``rereads``, too many levels raise: all rows then tell the frequent ones.
     """
-    levels = {c.name: levels_of(frame.get_column(c.name)) for c in schema.categories}
+    levels = {c.name: levels_of(values_of(frame, c.name)) for c in schema.categories}
     columns: list[Column] = []
     for column in schema.columns:
         if isinstance(column, Category):

@@ -12,10 +12,12 @@ import polars as pl
 
 from suffice.data.files.addresses import is_url
 from suffice.data.scanning import interruptibly
+from suffice.data.source import exactly
 from suffice.errors import InvalidParameterError
 from suffice.persistence.archive import NO_ROOM, replacing
 
 _FORMULA = r"^[=+\-@\t\r\n]"  # how a cell begins that a spreadsheet runs
+_NUMBER = r"^[+\-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+\-]?[0-9]+)?$"  # which it does not run
 
 Sink: TypeAlias = Callable[[pl.LazyFrame, IO[bytes] | str], object]
 
@@ -46,15 +48,16 @@ def sink_of(path: str | Path) -> Sink:
 def with_escaped_formulas(frame: pl.LazyFrame) -> pl.LazyFrame:
     """Return a table whose texts and names no spreadsheet takes for formulas.
 
-    An apostrophe goes before a text that begins with one of ``= + - @``, a tab or a line end.
+    An apostrophe goes before a text that begins with one of ``= + - @``, a tab or a line end, and
+    is no plain number.
     """
     schema = frame.collect_schema()
     columns = []
     for name, dtype in schema.items():
-        column = pl.col(name)
+        column = exactly(name)
         if dtype in (pl.String, pl.Categorical, pl.Enum):
             text = column.cast(pl.String)
-            is_formula = text.str.contains(_FORMULA)
+            is_formula = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
             column = pl.when(is_formula).then(pl.concat_str(pl.lit("'"), text)).otherwise(text)
         is_formula_name = re.match(_FORMULA, name)
         columns.append(column.alias(f"'{name}" if is_formula_name else name))

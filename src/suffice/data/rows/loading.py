@@ -106,7 +106,7 @@ class Loader:
         for name in (self.roles.target, self.roles.weight):
             if name is None:
                 continue
-            column = others.get_column(name)
+            column = values_of(others, name)
             refuse_infinite_cells(column, name, self._label, first_row)
             has_value = _has_value(column)
             if not has_value.all():
@@ -142,14 +142,14 @@ class Loader:
         block = next(self._blocks)[:, : edges[-1]]
         for name, column in zip(self.roles.numbers, block, strict=True):
             for piece, start in zip(pieces, edges, strict=False):
-                column[start : start + piece.height] = as_numbers(piece.get_column(name))
+                column[start : start + piece.height] = as_numbers(values_of(piece, name))
         return block.T
 
     def _has_weight(self, others: pl.DataFrame) -> Flags:
         """Return which rows count: those of weight zero are as if they were absent."""
         if self.roles.weight is None:
             return np.ones(others.height, bool)
-        weights = others.get_column(self.roles.weight)
+        weights = values_of(others, self.roles.weight)
         return (weights != 0).fill_null(value=True).to_numpy()
 
     def _chunk(self, frame: pl.DataFrame, x: Floats) -> Chunk:
