@@ -110,6 +110,12 @@ def test_wrong_requests_are_told(address, verb, said, told):
     assert told in text.decode()
 
 
+def test_json_that_is_nested_too_deeply_is_told(address):
+    status, text, _ = asked(address + "fit", b"[" * 200_000)
+    assert status == 400
+    assert "nested too deeply" in text.decode()
+
+
 def test_a_client_that_sends_slowly_and_goes_away_holds_up_nobody(address):
     match = re.fullmatch(r"http://([^:/]+):(\d+)(/.*)", address)
     host, port, path = match.groups()
