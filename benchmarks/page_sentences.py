@@ -244,10 +244,15 @@ def _parts_on_rows(caveat: Document) -> Iterator[str]:
             yield f"{counted(f['n_copies'], 'row')} of {f['n_rows']:,} repeat others"
             yield f"and {f['n_seen']:,} held-out rows were seen in training"
             if "error_apart" in f:
-                yield (
-                    f"the error is {percent(f['error_together'])}, and would seem to be "
-                    f"{percent(f['error_apart'])} with duplicates in several folds"
-                )
+                together = percent(f["error_together"])
+                apart = percent(f["error_apart"])
+                if together == apart:
+                    yield f"The error is {apart} either way."
+                else:
+                    yield (
+                        f"the error is {together}, and would seem to be {apart} with duplicates in "
+                        "several folds"
+                    )
         case "equal rows":
             bound = np.ceil(1000 * f["most_right"]) / 1000
             yield (

@@ -14,6 +14,7 @@ from suffice.evaluate.comparison.caveats import (
     caveats_of_rows,
     caveats_of_values,
 )
+from suffice.evaluate.comparison.copied_rows import CopiesEffect
 from suffice.evaluate.diagnostics.data import data_checks
 
 
@@ -173,3 +174,22 @@ def test_many_columns_with_suspicious_values_have_one_caveat(n_columns, n_caveat
         assert told.startswith(
             f"{n_columns} columns have values far from all others: pressure 0,"
         )
+
+
+@pytest.mark.parametrize(
+    ("apart", "told"),
+    [
+        (
+            0.1,
+            "the error is 20.0 %, and would seem to be 10.0 % with duplicates in several folds.",
+        ),
+        (0.2001, "Identical rows stay in one fold. The error is 20.0 % either way."),
+    ],
+)
+def test_two_errors_that_read_alike_are_stated_once(apart, told):
+    effect = CopiesEffect(
+        n_rows=5, n_total=50, n_seen=0, error_together=0.2, error_apart=apart
+    )
+    sentence = effect.sentence.replace("\N{NO-BREAK SPACE}", " ")
+    assert sentence.startswith("5 rows of 50 repeat others. Identical rows stay in one fold")
+    assert sentence.endswith(told)

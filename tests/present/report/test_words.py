@@ -12,7 +12,7 @@ import suffice as sf
 from suffice.core.text.numbers import cell, percent
 from suffice.evaluate.diagnostics import predictive_check
 from suffice.present.report.assumptions import checks_in_words
-from suffice.present.report.blocks import Check, Checks, Code, DataTable, Equation
+from suffice.present.report.blocks import CALIBRATION, Check, Checks, Code, DataTable, Equation
 from suffice.present.report.data_summary import _correlations
 from suffice.present.report.documented_table import DocumentedTable
 from suffice.present.report.explanation import chosen_model, explanation, model_in_words
@@ -180,6 +180,15 @@ def test_of_few_rows_the_power_of_tests_is_said_to_be_low():
     good = (Check("Gaussian classes", "?", "yes", "", "good"),)
     assert "with 20 rows their power is low" in checks_in_words(good, 20)
     assert "power" not in checks_in_words(good, 500)
+
+
+@pytest.mark.parametrize(
+    ("subject", "is_said"), [("Gaussian classes", True), (CALIBRATION, False)]
+)
+def test_differences_too_small_to_matter_are_not_those_of_a_caveat(subject, is_said):
+    doubted = (Check(subject, "?", "no", "", "caution"),)
+    assert ("too small to matter" in checks_in_words(doubted, 5_000)) == is_said
+    assert "too small to matter" not in checks_in_words(doubted, 500)
 
 
 def test_the_reason_names_the_price_of_a_model_that_cannot_be_written_down():

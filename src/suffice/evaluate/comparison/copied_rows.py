@@ -52,10 +52,13 @@ class CopiesEffect:
             )
         if np.isnan(self.error_apart):
             return f"{repeated}. No model is tested on a duplicate of a training row."
+        together = percent(self.error_together)
+        apart = percent(self.error_apart)
+        if together == apart:
+            return f"{repeated}. Identical rows stay in one fold. The error is {apart} either way."
         return (
-            f"{repeated}. Identical rows stay in one fold: the error is "
-            f"{percent(self.error_together)}, and would seem to be {percent(self.error_apart)} "
-            "with duplicates in several folds."
+            f"{repeated}. Identical rows stay in one fold: the error is {together}, and would seem "
+            f"to be {apart} with duplicates in several folds."
         )
 
 

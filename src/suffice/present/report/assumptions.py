@@ -97,8 +97,8 @@ def checks_in_words(checks: tuple[page.Check, ...], n_rows: int) -> str:
             "This affects densities, samples and outliers. It does not affect the error, which was "
             "counted on held-out rows."
         )
-    if n_rows > MANY_ROWS:
-        sentences.append("With so many rows, tests find differences too small to matter.")
+        if n_rows > MANY_ROWS:
+            sentences.append("With so many rows, tests find differences too small to matter.")
     return " ".join(sentences)
 
 
