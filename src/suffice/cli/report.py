@@ -30,6 +30,7 @@ from suffice.cli.options import (
     option,
     output,
     seed_option,
+    time_option,
 )
 from suffice.cli.terminal import Terminal
 from suffice.core.text.lists import printable, without_passwords
@@ -74,6 +75,7 @@ def start_helpers(data: Data) -> None:
     "how many the model misclassifies.",
 )
 @fold_options
+@time_option
 @flag(
     "--fast",
     section=VALIDATION,
@@ -96,6 +98,7 @@ def report(
     against: str | None,
     cv: int | None,
     groups: str | None,
+    time: str | None,
     seed: int,
     output: Path | None,
     format_: str | None,
@@ -116,11 +119,14 @@ def report(
     if not fast:
         start_helpers(data)
     from suffice.present.report.findings import ReportSettings
+    from suffice.selection.validation.time_order import require_one_order
+
+    require_one_order(groups, time)
 
     settings = ReportSettings(
         cv=cv, seed=seed, fast=fast, progress=False if terminal.quiet else None
     )
-    request = _Request(settings, groups, against, format_, replaces=force)
+    request = _Request(settings, groups, time, against, format_, replaces=force)
     if not data.others:
         written = _written_report(data, request, output, terminal)
         _print_answer(written, terminal)
@@ -136,6 +142,7 @@ class _Request:
 
     settings: ReportSettings
     groups: str | None
+    time: str | None
     against: str | None
     format: str | None
     replaces: bool  # whether existing files are replaced
@@ -168,7 +175,7 @@ def _written_report(
     if not request.replaces:
         page = _unused_path(page, terminal)
         model = _unused_path(model, terminal)
-    table, notations = _documented_table(data, stem, request.groups)
+    table, notations = _documented_table(data, stem, request.groups, request.time)
     provenance = Provenance(
         command=_command_line(),
         model=model.name,
@@ -318,7 +325,7 @@ def _stem(name: str) -> str:
 
 
 def _documented_table(
-    data: Data, name: str, groups: str | None
+    data: Data, name: str, groups: str | None, time: str | None
 ) -> tuple[DocumentedTable, dict[str, Notation]]:
     """Return the rows with what names them, and how their file writes numbers and dates.
 
@@ -332,8 +339,8 @@ def _documented_table(
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        source, roles = data.opened("a report needs rows", groups)
-        chunk = load_rows(source, roles, ROW, groups)
+        source, roles = data.opened("a report needs rows", groups or time)
+        chunk = load_rows(source, roles, ROW, groups or time)
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, __file__, 1)
     ids = chunk.kept.to_series()
@@ -346,6 +353,7 @@ def _documented_table(
         target=roles.target,
         ids=ids.to_numpy() if are_numbers else np.asarray(ids.to_list(), dtype=object),
         groups=None if groups is None else chunk.kept.get_column(groups),
+        time=None if time is None else chunk.kept.get_column(time).to_numpy(),
         dates=[name for name in roles.numbers if is_date(source.sample.schema[name])],
     )
     notes = (*(str(warning.message) for warning in caught), *documented.notes)

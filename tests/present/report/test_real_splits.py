@@ -7,9 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import suffice as sf
+from suffice.cli.group import suffice
 from suffice.core.text.numbers import percent
+from suffice.errors import SufficeError
 from suffice.present.report.findings import _without_answered_hint
 
 MODELS = ["neighbours"]
@@ -61,6 +64,51 @@ def test_a_table_with_dates_has_the_error_of_later_rows():
     assert later.n_rows < random.n_rows
     assert later.is_worse
     assert f"expect {percent(later.error)} errors" in page.answer.headline
+
+
+def test_given_times_have_the_error_of_later_rows_beside_that_of_groups():
+    rng = np.random.default_rng(2)
+    X, y, patient = patients(n_patients=60)
+    week = rng.permutation(len(X)) // 10
+    late = week > 18
+    X = X.assign(patient=patient)
+    y = np.where(late & (rng.random(len(X)) < 0.6), np.where(y == "sick", "well", "sick"), y)
+    page = sf.report(X, y, models=MODELS, cv=5, time=week, fast=True, progress=False)
+    errors = page.comparison.real_errors.errors
+    assert [each.split for each in errors] == ["random rows", "unseen groups", "the future"]
+    assert errors[2].n_rows < len(X)
+    assert "week" not in page.judgement.data.columns
+    # rows of weight zero are left out, and their times too
+    half = sf.report(
+        X,
+        y,
+        sample_weight=np.where(late, 0.0, 1.0),
+        models=MODELS,
+        cv=5,
+        time=week,
+        fast=True,
+        progress=False,
+    )
+    assert half.judgement.data.time.max() == 18
+    with pytest.raises(SufficeError, match="give one time for each row"):
+        sf.report(X, y, models=MODELS, time=week[:-1], progress=False)
+
+
+def test_the_command_line_takes_the_column_of_times_and_leaves_it_out(tmp_path):
+    X, y, patient = patients(n_patients=30)
+    table = X.assign(patient=patient, year=np.arange(len(X)) // 20, state=y)
+    file = tmp_path / "visits.csv"
+    table.to_csv(file, index=False)
+    page = tmp_path / "page.json"
+    command = ["report", str(file), "-t", "state", "--time", "year", "--fast", "-o", str(page)]
+    done = CliRunner().invoke(suffice, command)
+    assert done.exit_code == 0, done.output
+    document = json.loads(page.read_text())
+    splits = [each["split"] for each in document["real_errors"]["errors"]]
+    assert splits == ["random rows", "unseen groups", "the future"]
+    assert "year" not in sf.load(tmp_path / "visits.suffice").feature_names_in_
+    both = CliRunner().invoke(suffice, [*command, "--groups", "patient", "--force"])
+    assert both.exit_code != 0
 
 
 def test_a_table_without_groups_and_dates_has_one_error(iris_report):

@@ -17,6 +17,7 @@ from suffice.core.text.lists import counted, listed
 from suffice.errors import InvalidInputError
 from suffice.evaluate.diagnostics.data import dates_in
 from suffice.selection.validation.fold_rows import row_group_codes
+from suffice.selection.validation.time_order import time_codes
 from suffice.typing import Codes, Flags, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 
@@ -61,6 +62,7 @@ class DocumentedTable:
     source: RowsLike | None = None
     groups: Codes | None = None  # of rows that belong together  (n,)
     groups_name: str = "groups"  # of the column that they come from
+    time: Codes | None = None  # rank of the time of each row, if a user gave times  (n,)
 
     @classmethod
     def of(
@@ -73,6 +75,7 @@ class DocumentedTable:
         name: str = "data",
         target: str | None = None,
         groups: LabelsLike | None = None,
+        time: LabelsLike | None = None,
         dates: Sequence[str] = (),
     ) -> Self:
         """Return users' rows: all of positive weight, and all columns that hold information."""
@@ -96,6 +99,7 @@ class DocumentedTable:
                 name=name,
                 target=target,
                 groups=None if groups is None else taken(groups, kept),
+                time=None if time is None else taken(time, kept),
                 dates=dates,
             )
             note = f"{counted(read.n_rows - len(kept), 'row')} of weight zero left out"
@@ -116,6 +120,7 @@ class DocumentedTable:
             source=None if is_plain else X,
             groups=None if groups is None else row_group_codes(groups, table.labels),
             groups_name=str(getattr(groups, "name", None) or "groups"),
+            time=None if time is None else time_codes(np.asarray(time), table.n_rows),
         )
 
     @property
@@ -164,6 +169,7 @@ class DocumentedTable:
             source=None if self.source is None else taken(self.source, rows),
             profiles=tuple(profiles),
             groups=None if self.groups is None else self.groups[rows],
+            time=None if self.time is None else self.time[rows],
         )
 
     def sampled(self, n_rows: int, seed: int) -> tuple[Self, Self | None]:

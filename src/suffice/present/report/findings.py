@@ -270,7 +270,8 @@ def _with_real_errors(
 ) -> Comparison:
     """Return a comparison with the errors of unseen groups and later rows, where columns have them.
 
-    Without given groups, a column that seems to number persons or sites is tried by itself.
+    Without given groups, a column that seems to number persons or sites is tried by itself; without
+    given times, the first column of dates is.
     """
     complete = {p.name: p for p in sample.profiles if p.kind != "date" and not p.empty.any()}
     used = {
@@ -283,7 +284,10 @@ def _with_real_errors(
     if groups is None and proposed is not None:
         groups = used[proposed]
         groups_name = proposed
-    if groups is None and not dates:
+    time = sample.time
+    if time is None and dates:
+        time = dates[0].values
+    if groups is None and time is None:
         return comparison
     with recorded_warnings():
         errors = real_errors(
@@ -292,7 +296,7 @@ def _with_real_errors(
             sample.table.labels,
             sample_weight=sample.table.weight,
             groups=groups,
-            time=dates[0].values if dates else None,
+            time=time,
             seed=seed,
             judged={comparison.split: comparison[member.name]},
         )
