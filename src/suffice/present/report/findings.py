@@ -284,7 +284,7 @@ def _with_real_errors(
     if groups is None and proposed is not None:
         groups = used[proposed]
         groups_name = proposed
-    time = sample.time
+    time: LabelsLike | None = sample.time
     if time is None and dates:
         time = dates[0].values
     if groups is None and time is None:
