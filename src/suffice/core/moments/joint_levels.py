@@ -32,6 +32,8 @@ class JointLevels:
     starts: Codes  # first joint level of each group, and the number of all  (G + 1,)
     level_starts: Codes  # first level of each group, and the number of all  (G + 1,)
     levels_of_joint: tuple[Floats, ...]  # E of each group, (J_g, C_g)
+    pairs: tuple[tuple[int, int], ...]  # g < h of each table of two groups
+    table_starts: Codes  # first cell of each table, and the number of all  (P + 1,)
 
     @classmethod
     def of(cls, level_starts: Codes, codes: LevelCodes, n_tables: int) -> JointLevels:
@@ -43,17 +45,6 @@ class JointLevels:
         if n_tables * joined.table_starts[-1] > _CELLS_PER_ROW * len(codes):
             return _joined(tuple(n_levels.tolist()), n_states, 1)
         return joined
-
-    @property
-    def pairs(self) -> list[tuple[int, int]]:
-        """Pairs g < h of groups, in the order of their tables."""
-        return list(combinations(range(len(self.levels_of_joint)), 2))
-
-    @property
-    def table_starts(self) -> Codes:
-        """First cell of the table of each pair of groups, and the number of all cells, (P + 1,)."""
-        sizes = np.diff(self.starts)
-        return np.cumsum([0, *[sizes[g] * sizes[h] for g, h in self.pairs]])
 
     def of_levels(self, sums: Floats) -> Floats:
         """Return sums of joint levels (M, J, p) as those of levels (M, C, p)."""
@@ -102,6 +93,7 @@ def _joined(n_levels: tuple[int, ...], n_states: tuple[int, ...], most: int) -> 
             columns.append(np.eye(n_states[j], n_levels[j])[state])
         levels_of_joint.append(np.concatenate(columns, axis=1))
     n_levels_of_group = [levels.shape[1] for levels in levels_of_joint]
+    pairs = tuple(combinations(range(len(n_joint)), 2))
     return JointLevels(
         group_of=group_of,
         strides=strides,
@@ -109,4 +101,6 @@ def _joined(n_levels: tuple[int, ...], n_states: tuple[int, ...], most: int) -> 
         starts=np.cumsum([0, *n_joint]),
         level_starts=np.cumsum([0, *n_levels_of_group]),
         levels_of_joint=tuple(levels_of_joint),
+        pairs=pairs,
+        table_starts=np.cumsum([0, *[n_joint[g] * n_joint[h] for g, h in pairs]]),
     )
