@@ -13,7 +13,9 @@ import suffice as sf
 from suffice.cli.group import suffice
 from suffice.core.text.numbers import percent
 from suffice.errors import SufficeError
-from suffice.present.report.findings import _without_answered_hint
+from suffice.present.report.build import report_of
+from suffice.present.report.documented_table import DocumentedTable
+from suffice.present.report.findings import ReportSettings, _without_answered_hint
 
 MODELS = ["neighbours"]
 
@@ -73,25 +75,16 @@ def test_given_times_have_the_error_of_later_rows_beside_that_of_groups():
     late = week > 18
     X = X.assign(patient=patient)
     y = np.where(late & (rng.random(len(X)) < 0.6), np.where(y == "sick", "well", "sick"), y)
-    page = sf.report(X, y, models=MODELS, cv=5, time=week, fast=True, progress=False)
+    settings = ReportSettings(models=MODELS, cv=5, fast=True, progress=False)
+    page = report_of(DocumentedTable.of(X, y, time=week), settings)
     errors = page.comparison.real_errors.errors
     assert [each.split for each in errors] == ["random rows", "unseen groups", "the future"]
     assert errors[2].n_rows < len(X)
-    assert "week" not in page.judgement.data.columns
     # rows of weight zero are left out, and their times too
-    half = sf.report(
-        X,
-        y,
-        sample_weight=np.where(late, 0.0, 1.0),
-        models=MODELS,
-        cv=5,
-        time=week,
-        fast=True,
-        progress=False,
-    )
-    assert half.judgement.data.time.max() == 18
+    kept = DocumentedTable.of(X, y, sample_weight=np.where(late, 0.0, 1.0), time=week)
+    assert kept.time.max() == 18
     with pytest.raises(SufficeError, match="give one time for each row"):
-        sf.report(X, y, models=MODELS, time=week[:-1], progress=False)
+        DocumentedTable.of(X, y, time=week[:-1])
 
 
 def test_the_command_line_takes_the_column_of_times_and_leaves_it_out(tmp_path):

@@ -131,7 +131,6 @@ def report(
     sample_weight: WeightsLike = None,
     name: str = "data",
     groups: LabelsLike | None = None,
-    time: LabelsLike | None = None,
     against: RowsLike | tuple[RowsLike, LabelsLike] | None = None,
     fast: bool = False,
     random_state: int = 0,
@@ -161,9 +160,6 @@ def report(
         What the data are called.
     groups : array (n,), optional
         Which rows belong together (of one person, batch or year): folds hold out whole groups.
-    time : array (n,), optional
-        When each row was observed: the report then states the error of later rows, too. By default
-        the first column of dates.
     against : rows, or a pair of rows and labels, optional
         New rows: which columns have moved, and how often the chosen model is wrong about them.
     fast : bool, default=False
@@ -190,7 +186,6 @@ def report(
         sample_weight=sample_weight,
         name=name,
         groups=groups,
-        time=time,
     )
     settings = ReportSettings(
         estimator=estimator,
