@@ -59,10 +59,15 @@ def run_page(page, *, plain=False):
     for block in blocks_of(page):
         if plain and block.extra:
             continue
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
             if block.language in ("python", "pycon"):
                 run_python(block, page, names)
+                # a reader of a lesson sees every warning that its code prints
+                in_course = page.parent.name == "course"
+                assert not in_course or not heard, (
+                    f"{page.name}:{block.line} {heard[0].message}"
+                )
             elif block.language in ("console", "sh", "bash"):
                 for command, output in commands_of(block):
                     run_command(command, output, f"{page.name}:{block.line}")
