@@ -12,6 +12,7 @@ from sklearn.utils.validation import _num_samples
 from suffice.core.table.labels import as_labels, encode, has_label
 from suffice.core.table.sampling import folds_of_sets, stratified_folds
 from suffice.core.table.table import require_as_many
+from suffice.core.text.lists import counted
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.selection.validation.copies import joined_groups
 from suffice.typing import Codes, Flags, Labels, LabelsLike, RowsLike
@@ -177,7 +178,7 @@ def _stratified(
         rarest = classes[class_counts.argmin()].item()
         fewer_folds = f"use cv={n_least}, " if n_least > 1 else ""
         raise InvalidParameterError(
-            f"class {rarest!r} has {n_least} rows, fewer than the {n_folds} folds: "
+            f"class {rarest!r} has {counted(n_least, 'row')}, fewer than the {n_folds} folds: "
             f"{fewer_folds}drop the class, or pass a splitter of your own"
         )
     # a class smaller than the folds: held out from some, absent from others
@@ -213,6 +214,11 @@ def _grouped(
     seed: int | None,
 ) -> list[tuple[Codes, Codes]]:
     n_groups = len(np.unique(groups))
+    if n_groups == 1:
+        raise InvalidParameterError(
+            "all rows are in one group, so no rows are left to learn from once it is held out: "
+            "give at least two groups, or leave out groups="
+        )
     if n_groups < n_folds:
         raise InvalidParameterError(
             f"there are {n_groups} groups, fewer than the {n_folds} folds: use cv={n_groups} or "
