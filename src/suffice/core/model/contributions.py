@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -37,8 +36,8 @@ def parts_of_log_odds(forwards: Floats, backwards: Floats) -> Floats:
 class RowExplanation(Tabled):
     """The log odds of two classes for one row: those of a reference row, and a part per column."""
 
-    predicted: Any  # the most probable class
-    against: Any  # the next one
+    predicted: object  # the most probable class
+    against: object  # the next one
     reference: float  # log odds of the reference row
     columns: tuple[str, ...]
     parts: Floats  # what each column adds  (d,)

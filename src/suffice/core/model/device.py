@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -43,12 +43,11 @@ ReadFunction: TypeAlias = Callable[[DeviceArray], tuple[DeviceArray, DeviceArray
 def score_anywhere(scorer: Scorer, x: RowsLike, readout: Readout) -> Array:
     """Return the readout of each row of ``x`` (n, d), on the host or where x lies."""
     if is_on_device(x):
-        values: Array = device_score(scorer, x, readout)
-        return values
+        return cast("Array", device_score(scorer, x, readout))
     return scorer.score(x, readout)
 
 
-def device_score(scorer: Scorer, x: DeviceArray, readout: Readout) -> Any:
+def device_score(scorer: Scorer, x: DeviceArray, readout: Readout) -> DeviceArray:
     """Return the readout of each row of ``x`` (n, d), in its library, on its device."""
     xp = namespace(x)
     scorer = replace(scorer, parts=scorer.matrix_parts())

@@ -1,19 +1,28 @@
 """Posteriors by classifiers of other libraries, and models of rows whose gaps are filled."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Protocol, Self
 
 import numpy as np
 
 from suffice.core.model.linear import LinearModel
-from suffice.typing import Array, Codes, Floats
+from suffice.typing import Array, Codes, Floats, Labels
+
+
+class PosteriorClassifier(Protocol):
+    """A fitted classifier of any library that states posteriors."""
+
+    @property
+    def classes_(self) -> Labels: ...
+
+    def predict_proba(self, X: Array, /) -> Floats: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictedModel:
     """p(k | x) as ``fitted.predict_proba`` states it."""
 
-    fitted: Any  # takes numeric rows (n, d); its classes are in order
+    fitted: PosteriorClassifier  # takes numeric rows (n, d); its classes are in order
     n_classes: int
     n_features: int
     has_posterior = True
