@@ -19,6 +19,7 @@ from suffice.core.text.lists import counted
 from suffice.errors import InvalidInputError, InvalidParameterError, MissingStatisticsError
 
 if TYPE_CHECKING:
+    from suffice.core.moments import Moments
     from suffice.estimators.predictor import PredictorMixin
 
 
@@ -72,10 +73,15 @@ def fit(
 def fit_and_save(terminal: Terminal, data: Data, options: ModelOptions, output: Path) -> None:
     """Fit the model to rows, or to sums if they suffice, and save it."""
     estimator = options.estimator()
+    to_collect = estimator._sums_to_collect()
     if data.holds_sums:
         _require_fit_moments(estimator, data)
-    if data.holds_sums or _fits_in_one_pass(estimator):
-        fitted = _fit_sums(estimator, terminal, data, options.priors)
+        moments = data.sums(terminal)
+        fitted = _fit_sums(estimator, terminal, moments, options.priors)
+    elif to_collect is not None:
+        storage, fourth = to_collect
+        moments = data.sums(terminal, storage=storage, fourth=fourth)
+        fitted = _fit_sums(estimator, terminal, moments, options.priors)
     else:
         fitted = _fit_rows(estimator, terminal, data, options.priors)
     fitted.save(output)
@@ -103,35 +109,9 @@ def _require_fit_moments(estimator: PredictorMixin, data: Data) -> None:
         )
 
 
-def _fits_in_one_pass(estimator: PredictorMixin) -> bool:
-    """Return whether one pass that collects sums is enough to fit the estimator."""
-    if not hasattr(estimator, "fit_moments"):
-        return False
-    # sums of counts are collected from rows, not by the pass that collects moments
-    if hasattr(estimator, "_count_settings") or hasattr(estimator, "_mixed_settings"):
-        return False
-    if not hasattr(estimator, "settings"):
-        return True
-    settings = estimator.settings()
-    reads_plain_rows = settings.power is None and settings.categorical_columns is None
-    return reads_plain_rows and not settings.open_settings and settings.missing == "marginal"
-
-
-def _sums_to_collect(estimator: Any) -> tuple[str, bool]:
-    """Return the scatter storage that the estimator needs, and whether it needs fourth moments."""
-    if not hasattr(estimator, "settings"):
-        return "auto", False
-    settings = estimator.settings()
-    # if a pooled scatter suffices, "auto" takes the smaller storage
-    storage = "auto" if settings.storage == "pooled" else settings.storage
-    return storage, settings.needs_fourth
-
-
 def _fit_sums(
-    estimator: Any, terminal: Terminal, data: Data, priors: tuple[str, ...]
+    estimator: Any, terminal: Terminal, moments: Moments, priors: tuple[str, ...]
 ) -> PredictorMixin:
-    storage, fourth = _sums_to_collect(estimator)
-    moments = data.sums(terminal, storage=storage, fourth=fourth)
     if priors:
         estimator.set_params(priors=parse_priors(priors, moments.classes))
     with terminal.working(f"fitting {type(estimator).__name__}"):

@@ -59,6 +59,7 @@ from suffice.errors import (
     warn,
 )
 from suffice.estimators.predictor import (
+    SumsToCollect,
     checked_rows,
     checked_table,
     feature_names,
@@ -123,6 +124,13 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         shrinkage = getattr(self, "shrinkage", None)
         intensity = shrinkage.intensity if isinstance(shrinkage, Shrinkage) else shrinkage
         return not (isinstance(intensity, str) and intensity == "ledoit-wolf")
+
+    def _sums_to_collect(self) -> SumsToCollect | None:
+        settings = self.settings()
+        reads_plain_rows = settings.power is None and settings.categorical_columns is None
+        if not reads_plain_rows or settings.open_settings or settings.missing != "marginal":
+            return None
+        return SumsToCollect(_storage_to_collect(settings), settings.needs_fourth)
 
     # --- learning ----------------------------------------------------------------------------
 

@@ -21,7 +21,12 @@ from suffice.discriminative.least_squares import (
 )
 from suffice.errors import InvalidParameterError, require_word
 from suffice.estimators.linear import LinearDecisions
-from suffice.estimators.predictor import checked_table, require_moments, set_features
+from suffice.estimators.predictor import (
+    SumsToCollect,
+    checked_table,
+    require_moments,
+    set_features,
+)
 from suffice.persistence.fields import State
 from suffice.persistence.moments_file import checked_state
 from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike, WeightsLike
@@ -58,6 +63,9 @@ class LeastSquaresClassifier(LinearDecisions):
 
     classes_: Labels
     moments_: Moments
+
+    def _sums_to_collect(self) -> SumsToCollect:
+        return SumsToCollect()
 
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Learn from rows ``X`` with labels ``y``."""

@@ -4,7 +4,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 from sklearn.utils import validation
@@ -237,6 +237,13 @@ def set_features(
 # --- what fitted classifiers offer -----------------------------------------------------------
 
 
+class SumsToCollect(NamedTuple):
+    """What one pass over the rows collects for an estimator; see ``Moments.of``."""
+
+    storage: str = "auto"
+    fourth: bool = False
+
+
 class PredictorMixin(ClassifierMixin, BaseEstimator):
     """Labels, files, exports, and scoring where the data lives."""
 
@@ -249,6 +256,10 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
     def _n_jobs(self) -> int | None:
         """The threads that a call may use; all cores where the class has no such parameter."""
         return getattr(self, "n_jobs", None)
+
+    def _sums_to_collect(self) -> SumsToCollect | None:
+        """Return the moments that one pass must collect for a fit; None if it needs the rows."""
+        return None
 
     @property
     def _takes_categories(self) -> bool:
