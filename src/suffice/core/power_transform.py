@@ -98,7 +98,7 @@ BlockChange: TypeAlias = Callable[[Floats, Floats, Branch], Floats]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PowerTransform:
-    """Yeo–Johnson's transform of each feature, in the feature's own units.
+    """Yeo–Johnson transform of each feature, in the original units of the feature.
 
     t(x) = c + s ψ((x − c) / s),  ψ(z) = ((1 + z)^λ − 1) / λ where z ≥ 0, and
     −((1 − z)^(2 − λ) − 1) / (2 − λ) where z < 0
@@ -176,7 +176,7 @@ class PowerTransform:
         return self._by_block(x, change)
 
     def about_centre(self, x: RowsLike) -> Floats:
-        """Return t(x) − c, shape (n, d): all its digits, however large the mean is."""
+        """Return t(x) − c, shape (n, d), accurate however large the mean is."""
         return self._by_block(x, self._offset)
 
     def apply_observed(self, x: RowsLike) -> Floats:
@@ -222,7 +222,7 @@ class PowerTransform:
         )
 
     def among(self, columns: Codes, n_features: int) -> PowerTransform:
-        """Return the transform of ``n_features`` features that leaves all but these as they are."""
+        """Return the transform of ``n_features`` features that leaves all others unchanged."""
 
         def widened(values: Floats, default: float) -> Floats:
             wide = np.full(n_features, default)

@@ -72,7 +72,7 @@ class Columns:
 
     @classmethod
     def of(cls, columns: Columns | Names | Schema | None) -> Columns:
-        """Return the columns that a user means; a list of names, or a schema, are features."""
+        """Return the value as ``Columns``; a list of names, or a schema, gives the features."""
         if columns is None:
             return cls()
         if isinstance(columns, Columns):
@@ -81,12 +81,12 @@ class Columns:
 
     @property
     def schema(self) -> Schema | None:
-        """The schema of the features, where it was given."""
+        """The schema of the features, if given."""
         return self.features if isinstance(self.features, Schema) else None
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """The features that were named, None where they are found out."""
+        """The given feature names; None if they are to be detected."""
         if self.features is None:
             return None
         if isinstance(self.features, Schema):
@@ -109,7 +109,7 @@ def _is_list_of_text(values: object) -> TypeGuard[Collection[str]]:
 
 @dataclass(frozen=True, slots=True)
 class TextFormat:
-    """How a text file is written, where that is not found out by itself.
+    """The format of a text file, for what cannot be detected automatically.
 
     Parameters
     ----------
@@ -122,15 +122,15 @@ class TextFormat:
     encoding : str, optional
         Such as ``"utf-16"`` or ``"latin-1"``.
     na_values : list of str
-        Other spellings of a missing value than a missing value, NA, N/A, #N/A, NaN, NULL and ?.
+        Further spellings of a missing value, besides an empty cell, NA, N/A, #N/A, NaN, NULL and ?.
     header : bool, optional
         Whether the first line holds the names of the columns.
     skip_rows : int
         Lines before the table.
     comment : str, optional
-        How lines begin that are comments.
+        The start of comment lines.
     columns : mapping of str to Notation
-        How single columns are written, by name. A model sets it to what its training file had.
+        The format of single columns, by name. A model sets it to the format of its training file.
 
     Examples
     --------

@@ -85,11 +85,11 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         Whether tied Gaussians over kernels at landmark rows (the Nyström method) may enter the
         average.
     n_kept : int, default=2
-        How many of the best settings of each view of the features (as they are, transformed,
-        with kernel features) may enter the average; 1 picks the single best setting.
+        How many of the best settings for each view of the features (original, transformed, with
+        kernel features) may enter the average; 1 picks the single best setting.
     members : list of classifiers, optional
-        Classifiers with scikit-learn's methods and ``predict_proba`` that may enter the average;
-        a pair (name, classifier) names one. Each is evaluated on held-out rows.
+        scikit-learn classifiers with ``predict_proba`` that may enter the average; a pair (name,
+        classifier) gives one a name. Each is evaluated on held-out rows.
     categorical : list of columns, optional
         Columns whose numbers are codes of categories, by name or position; text columns are
         always categorical.
@@ -100,9 +100,9 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     ----------
     classes_ : array (K,)
     choices_ : list of candidates
-        The best settings, best first: log-loss with its standard error, error, share.
+        The best settings, best first: log-loss with its standard error, error, weight.
     best_estimator_ : GaussianClassifier
-        The best single Gaussian of the features or their transform, fitted on all rows.
+        The best single Gaussian of the features or their transform, fitted to all rows.
     effort_ : str
         How many rows and folds were used to evaluate the settings, and which settings were skipped
         to save time.
@@ -205,7 +205,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
 
     @property
     def model_(self) -> Classifier:
-        """The fitted classifier, without scikit-learn; densities are of the best single model."""
+        """The fitted classifier, without scikit-learn; densities: of the best single model."""
         check_is_fitted(self)
         if self.encoding_ is None:
             names = predictor.feature_names(self)
@@ -294,7 +294,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         return super()._learnt() + notebook.html_table(head, rows, "What is averaged", best=0)
 
     def explain(self) -> str:
-        """Return in words what was chosen, and by how much it beat the runner-up."""
+        """Return a text that says what was chosen, and by how much it beat the runner-up."""
         first, *others = self.choices_
         if np.isnan(first.log_loss):
             return f"Too few rows to compare settings: {first.describe()}."
@@ -316,13 +316,13 @@ class AutoClassifier(AutoGaussian):
 
     The candidates are those of ``AutoGaussian``, linear and additive logistic regression, extra
     trees, a random forest and, with at least 2,000 rows, boosted trees. Their weights in the
-    average are chosen on held-out rows. ``explain()`` lists the shares, and ``best_estimator_`` is
+    average are chosen on held-out rows. ``explain()`` lists the weights, and ``best_estimator_`` is
     the best single Gaussian.
 
     Parameters
     ----------
     kernel_features, n_kept, members, categorical, random_state
-        As of ``AutoGaussian``; ``members`` enter the average with the classifiers above.
+        As in ``AutoGaussian``; ``members`` enter the average with the classifiers above.
 
     Examples
     --------

@@ -47,15 +47,15 @@ from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike, WeightsL
 class CountNB(SumsEstimator):
     """Naive Bayes for counts: words, clicks and events, in dense or sparse rows.
 
-    The model is computed from K × d sums. Rows can therefore be streamed, merged and forgotten,
-    and leave-one-out estimates are exact.
+    The model is computed from K × d sums. Models can therefore be updated with new rows and merged,
+    rows can be removed, and leave-one-out estimates are exact.
 
     Parameters
     ----------
     kind : {"multinomial", "complement", "bernoulli", "poisson"}, default="multinomial"
         Distribution of the counts in a class. "multinomial": counts given their total, the usual
         model of words. "bernoulli": whether each count is above ``binarize``. "poisson":
-        independent counts. "complement": scores by the counts of all other classes, which is
+        independent counts. "complement": scores from the counts of all other classes, which is
         often better for classes of unequal size; it has no density.
     alpha : float or "auto", default=1.0
         Pseudo-count of each feature in each class. "auto" takes the value with the lowest
@@ -76,7 +76,7 @@ class CountNB(SumsEstimator):
         sequence of texts. A word is two or more letters or digits, in lower case; a new word is
         added by ``partial_fit`` and ignored by ``predict``. A missing text is empty.
     n_jobs : int, optional
-        Number of threads of prediction; None and -1 use every core. Results do not depend on it.
+        Number of threads for prediction; None and -1 use every core. Results do not depend on it.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class CountNB(SumsEstimator):
     # --- learning ----------------------------------------------------------------------------
 
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
-        """Learn from rows ``X`` with labels ``y``, forgetting anything learnt before."""
+        """Fit the model to rows ``X`` with labels ``y``; earlier rows are discarded."""
         settings = self._count_settings()
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=True)
         moments, settings = self._summed_and_chosen(x, labels, weight, settings, None)
@@ -182,9 +182,9 @@ class CountNB(SumsEstimator):
         return self
 
     def fit_moments(self, moments: CountSums) -> Self:
-        """Learn from sums that were collected before, without reading rows.
+        """Fit the model to sums that were collected before, without reading rows.
 
-        A fitted estimator keeps what ``fit`` chose for settings that say "auto".
+        A fitted estimator keeps the values that ``fit`` chose for settings of "auto".
         """
         if not isinstance(moments, CountSums):
             raise InvalidParameterError(
@@ -210,7 +210,7 @@ class CountNB(SumsEstimator):
         classes: LabelsLike | None = None,
         sample_weight: WeightsLike = None,
     ) -> Self:
-        """Add rows to those learnt before, in any order and grouping; classes may be new."""
+        """Add rows, in any order and in batches of any size; classes may be new."""
         settings = self._count_settings()
         is_first = not hasattr(self, "moments_")
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=is_first)
@@ -226,7 +226,7 @@ class CountNB(SumsEstimator):
 
     @one_at_a_time
     def forget(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
-        """Remove rows that were learnt before, as if they had never been seen."""
+        """Remove rows that were added before, as if they had never been added."""
         check_is_fitted(self)
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=False)
         settings = self._resolved_count_settings()
@@ -350,7 +350,7 @@ class CountNB(SumsEstimator):
     ) -> list[tuple[str | int, float]]:
         """Return the n features that favour a class most, with their log odds.
 
-        The log odds of a feature are its score in the class, less the mean of its scores in all
+        The log odds of a feature are its score in the class minus the mean of its scores in all
         other classes: how much one more count of it favours the class.
 
         Parameters
@@ -360,8 +360,8 @@ class CountNB(SumsEstimator):
         n : int, default=10
             Number of features.
         names : sequence of d names, optional
-            Names of the features, such as the words of a vectorizer; by default those seen in
-            fit, or else positions.
+            Names of the features, such as the words of a vectorizer; by default those of ``fit``,
+            or else positions.
         """
         weights = self.feature_log_weights_
         k = code_of(label, self.classes_)

@@ -34,14 +34,14 @@ class LDA(GaussianEstimator):
         target is the diagonal of that estimate; ``Shrinkage(0.3, target="sphere")`` names
         another one.
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
-        What the scatter is divided by: the sum of weights ("mle"), or that sum less one for each
-        mean ("unbiased", Bessel's correction). "averaged" is the weighted mean of
-        M_k / (w_k − 1) over tied classes.
+        Divisor of the scatter: the sum of weights ("mle"), or that sum minus one for each mean
+        ("unbiased", Bessel's correction). "averaged" is the weighted mean of M_k / (w_k − 1) over
+        tied classes.
     estimate : {"plug-in", "map", "predictive"} or NormalInverseWishart, default="plug-in"
         "plug-in" uses the estimates as if they were the parameters, "map" uses the most probable
         parameters, and "predictive" integrates the parameters out, which gives each class a
         Student t density. The last two have a weak prior. Pass a ``NormalInverseWishart`` for
-        another prior; its ``use`` says which of the two is meant. Both estimate full covariances
+        another prior; its ``use`` selects one of the two. Both estimate full covariances
         and ignore ``divisor``.
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
         Prior probabilities of the classes. None uses the class frequencies, and
@@ -65,10 +65,10 @@ class LDA(GaussianEstimator):
         them by an indicator, for values whose absence is informative. A missing category is
         always a level of its own.
     n_components : int, optional
-        Number of discriminant coordinates that ``transform`` returns and that predictions use
-        (where ``estimate="plug-in"``). None is all of them, K − 1.
+        Number of discriminant coordinates that ``transform`` returns and that predictions use (with
+        ``estimate="plug-in"``). None means all of them, K − 1.
     n_jobs : int, optional
-        Number of threads of fit and prediction; None and -1 use every core. Results do not
+        Number of threads for fit and prediction; None and -1 use every core. Results do not
         depend on it.
 
     Attributes
@@ -84,7 +84,7 @@ class LDA(GaussianEstimator):
     means_, priors_, covariance_ : arrays
         Parameters: (K, d), (K,) and (d, d).
     coef_, intercept_ : arrays
-        Linear scores, where all classes share one covariance.
+        Linear scores, if all classes share one covariance.
 
     Examples
     --------
@@ -151,14 +151,14 @@ class QDA(GaussianEstimator):
         target is the diagonal of that estimate; ``Shrinkage(0.3, target="sphere")`` names
         another one.
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
-        What the scatter is divided by: the sum of weights ("mle"), or that sum less one for each
-        mean ("unbiased", Bessel's correction). "averaged" is the weighted mean of
-        M_k / (w_k − 1) over tied classes.
+        Divisor of the scatter: the sum of weights ("mle"), or that sum minus one for each mean
+        ("unbiased", Bessel's correction). "averaged" is the weighted mean of M_k / (w_k − 1) over
+        tied classes.
     estimate : {"plug-in", "map", "predictive"} or NormalInverseWishart, default="plug-in"
         "plug-in" uses the estimates as if they were the parameters, "map" uses the most probable
         parameters, and "predictive" integrates the parameters out, which gives each class a
         Student t density. The last two have a weak prior. Pass a ``NormalInverseWishart`` for
-        another prior; its ``use`` says which of the two is meant. Both estimate full covariances
+        another prior; its ``use`` selects one of the two. Both estimate full covariances
         and ignore ``divisor``.
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
         Prior probabilities of the classes. None uses the class frequencies, and
@@ -182,7 +182,7 @@ class QDA(GaussianEstimator):
         them by an indicator, for values whose absence is informative. A missing category is
         always a level of its own.
     n_jobs : int, optional
-        Number of threads of fit and prediction; None and -1 use every core. Results do not
+        Number of threads for fit and prediction; None and -1 use every core. Results do not
         depend on it.
 
     Attributes
@@ -264,9 +264,9 @@ class RDA(GaussianEstimator):
         target is the diagonal of that estimate; ``Shrinkage(0.3, target="sphere")`` names
         another one.
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
-        What the scatter is divided by: the sum of weights ("mle"), or that sum less one for each
-        mean ("unbiased", Bessel's correction). "averaged" is the weighted mean of
-        M_k / (w_k − 1) over tied classes.
+        Divisor of the scatter: the sum of weights ("mle"), or that sum minus one for each mean
+        ("unbiased", Bessel's correction). "averaged" is the weighted mean of M_k / (w_k − 1) over
+        tied classes.
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
         Prior probabilities of the classes. None uses the class frequencies, and
         ``Dirichlet(α)`` smooths them.
@@ -289,7 +289,7 @@ class RDA(GaussianEstimator):
         them by an indicator, for values whose absence is informative. A missing category is
         always a level of its own.
     n_jobs : int, optional
-        Number of threads of fit and prediction; None and -1 use every core. Results do not
+        Number of threads for fit and prediction; None and -1 use every core. Results do not
         depend on it.
 
     Attributes
@@ -358,14 +358,14 @@ class GaussianNB(GaussianEstimator):
     """Gaussian naive Bayes: features are independent given the class.
 
     Nothing is added to the variances, so results do not depend on the units of the features. Each
-    category has its own probabilities of levels.
+    category has its level probabilities.
 
     Parameters
     ----------
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
-        What the scatter is divided by: the sum of weights ("mle"), or that sum less one for each
-        mean ("unbiased", Bessel's correction). "averaged" is the weighted mean of
-        M_k / (w_k − 1) over tied classes.
+        Divisor of the scatter: the sum of weights ("mle"), or that sum minus one for each mean
+        ("unbiased", Bessel's correction). "averaged" is the weighted mean of M_k / (w_k − 1) over
+        tied classes.
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
         Prior probabilities of the classes. None uses the class frequencies, and
         ``Dirichlet(α)`` smooths them.
@@ -388,7 +388,7 @@ class GaussianNB(GaussianEstimator):
         them by an indicator, for values whose absence is informative. A missing category is
         always a level of its own.
     n_jobs : int, optional
-        Number of threads of fit and prediction; None and -1 use every core. Results do not
+        Number of threads for fit and prediction; None and -1 use every core. Results do not
         depend on it.
 
     Attributes
@@ -471,14 +471,14 @@ class GaussianClassifier(GaussianEstimator):
         target is the diagonal of that estimate; ``Shrinkage(0.3, target="sphere")`` names
         another one.
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
-        What the scatter is divided by: the sum of weights ("mle"), or that sum less one for each
-        mean ("unbiased", Bessel's correction). "averaged" is the weighted mean of
-        M_k / (w_k − 1) over tied classes.
+        Divisor of the scatter: the sum of weights ("mle"), or that sum minus one for each mean
+        ("unbiased", Bessel's correction). "averaged" is the weighted mean of M_k / (w_k − 1) over
+        tied classes.
     estimate : {"plug-in", "map", "predictive"} or NormalInverseWishart, default="plug-in"
         "plug-in" uses the estimates as if they were the parameters, "map" uses the most probable
         parameters, and "predictive" integrates the parameters out, which gives each class a
         Student t density. The last two have a weak prior. Pass a ``NormalInverseWishart`` for
-        another prior; its ``use`` says which of the two is meant. Both estimate full covariances
+        another prior; its ``use`` selects one of the two. Both estimate full covariances
         and ignore ``divisor``.
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
         Prior probabilities of the classes. None uses the class frequencies, and
@@ -502,7 +502,7 @@ class GaussianClassifier(GaussianEstimator):
         them by an indicator, for values whose absence is informative. A missing category is
         always a level of its own.
     n_jobs : int, optional
-        Number of threads of fit and prediction; None and -1 use every core. Results do not
+        Number of threads for fit and prediction; None and -1 use every core. Results do not
         depend on it.
 
     Attributes
@@ -518,9 +518,9 @@ class GaussianClassifier(GaussianEstimator):
     means_, priors_, covariance_ : arrays
         Parameters: (K, d), (K,), and (d, d) if tied or (K, d, d).
     coef_, intercept_ : arrays
-        Linear scores, where all classes share one covariance.
+        Linear scores, if all classes share one covariance.
     family_ : str or None
-        The EDDA code in use, where ``covariance`` is one or "auto".
+        The EDDA code in use, if ``covariance`` is a code or "auto".
 
     Examples
     --------
@@ -581,7 +581,7 @@ class GaussianClassifier(GaussianEstimator):
 
     @property
     def family_(self) -> str | None:
-        """The EDDA code in use, where ``covariance`` is one or "auto"."""
+        """The EDDA code in use, if ``covariance`` is a code or "auto"."""
         self.model_  # noqa: B018 (the family is chosen when the model is estimated)
         return self._family
 
@@ -605,8 +605,8 @@ class GaussianClassifier(GaussianEstimator):
         priors : array (K,), {label: p} or "uniform"
         means : array (K, d)
         covariances : array (K, d, d) or (d, d), or a number
-            One for each class, one for all, or the variance of every feature. Classes of the same
-            matrix are tied.
+            One for each class, one for all, or the variance of every feature. Classes with equal
+            matrices are tied.
         classes : array (K,), optional
             Labels, by default 0, 1, ….
         feature_names : sequence of d names, optional

@@ -135,7 +135,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     # --- learning ----------------------------------------------------------------------------
 
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
-        """Learn from rows ``X`` with labels ``y``, forgetting anything learnt before."""
+        """Fit the model to rows ``X`` with labels ``y``; earlier rows are discarded."""
         if hasattr(self, "unlabelled_weight_"):
             del self.unlabelled_weight_  # of other rows
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=True)
@@ -144,9 +144,9 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         return self._learn(moments, settings)
 
     def fit_moments(self, moments: Moments) -> Self:
-        """Learn from sums that were collected before, without reading rows.
+        """Fit the model to sums that were collected before, without reading rows.
 
-        A fitted estimator keeps what ``fit`` chose for settings that say "auto".
+        A fitted estimator keeps the values that ``fit`` chose for settings of "auto".
         """
         require_moments(self, moments)
         settings = self._resolved_settings()
@@ -164,9 +164,9 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         classes: LabelsLike | None = None,
         sample_weight: WeightsLike = None,
     ) -> Self:
-        """Add rows to those learnt before, in any order and grouping; classes may be new.
+        """Add rows, in any order and in batches of any size; classes may be new.
 
-        Settings that say "auto", and a power transform, keep the values chosen on the first rows; a
+        Settings of "auto", and a power transform, keep the values chosen on the first rows; a
         warning names them.
         """
         is_first = not hasattr(self, "moments_")
@@ -186,7 +186,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
 
     @one_at_a_time
     def forget(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
-        """Remove rows that were learnt before, as if they had never been seen."""
+        """Remove rows that were added before, as if they had never been added."""
         check_is_fitted(self)
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=False)
         self._warn_of_choices("forget")
@@ -209,7 +209,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         *,
         weight: float | Literal["auto"] = "auto",
     ) -> Self:
-        """Learn from rows of which some have no label (None or NaN).
+        """Fit the model to rows of which some have no label (None or NaN).
 
         Each row without a label counts for every class in proportion to its posterior (EM).
 
@@ -462,14 +462,14 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         X: RowsLike,
         kind: Literal["mahalanobis", "relative"] = "mahalanobis",
     ) -> Floats:
-        """Return how far each row is from every class, shape (n,): high values are outliers.
+        """Return how far each row is from its nearest class, shape (n,): high values are outliers.
 
         Parameters
         ----------
         kind : {"mahalanobis", "relative"}, default="mahalanobis"
-            The least squared Mahalanobis distance min_k (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k); or this less
-            (x − μ)ᵀ Σ_0⁻¹ (x − μ), the distance under one Gaussian of all rows. Σ_0 is the
-            covariance within classes plus that between the class means.
+            The smallest squared Mahalanobis distance, min_k (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k); or this
+            minus (x − μ)ᵀ Σ_0⁻¹ (x − μ), the distance under one Gaussian fitted to all rows. Σ_0 is
+            the covariance within classes plus that between the class means.
 
         References
         ----------
@@ -538,7 +538,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
 
         The rows are those of ``fit``, and each is predicted by the model of all others. With
         ``held_out=True`` they are rows that ``fit`` has not seen; then the coverage is guaranteed
-        (split conformal). Learning more rows later discards the calibration.
+        (split conformal). Adding rows later discards the calibration.
         """
         with at_most(self._n_jobs):
             if held_out:
@@ -549,11 +549,11 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         return self
 
     def predict_set(self, X: RowsLike, coverage: float = 0.95) -> PredictionSets:
-        """Return for each row the set of classes that holds the true one with ``coverage``.
+        """Return for each row a set of classes that contains the true one with ``coverage``.
 
         After ``calibrate`` with n held-out rows the coverage is guaranteed on average over
-        calibrations, even if the model is wrong; a single calibration may be off by about
-        √(1 / 4n). Calibrated on the rows of ``fit``, the coverage holds approximately, without a
+        calibrations, even if the model is wrong; a single calibration may be off by about √(1 /
+        4n). After calibration on the rows of ``fit``, the coverage holds approximately, without a
         guarantee.
 
         Examples
@@ -575,7 +575,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         return PredictionSets(self.classes_, members, coverage)
 
     def with_priors(self, priors: Priors) -> Self:
-        """Return a copy with other priors, without fitting again."""
+        """Return a copy with other priors, without a refit."""
         check_is_fitted(self)
         settings = replace(self.settings_, priors=priors)
         weights = self.moments_.weights
@@ -643,8 +643,8 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     ) -> Boundary:
         """Return where two classes are equally probable; positive values favour ``label_a``.
 
-        With a power transform, ask for the boundary of transformed rows by
-        ``coordinates="transformed"``.
+        With a power transform, ``coordinates="transformed"`` returns the boundary of the
+        transformed rows.
         """
         a, b = two_codes(label_a, label_b, self.classes_)
         of_rows = parse_word(coordinates, {"rows": True, "transformed": False}, "coordinates")
@@ -670,7 +670,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
 
         Exact, from the fitted densities: the Kullback–Leibler divergence of every pair of classes,
         weighted by their priors, minus that of the densities without the column; then scaled to sum
-        to 1. Of LDA it is the lost squared Mahalanobis distance.
+        to 1. For LDA it is the lost squared Mahalanobis distance.
         """
         density = self.model_.density
         density = getattr(density, "inner", density)  # of transformed features

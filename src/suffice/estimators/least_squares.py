@@ -37,8 +37,8 @@ _FLOATS = (np.float64, np.float32)
 class LeastSquaresClassifier(LinearDecisions):
     """Regress the indicator of each class on x, and predict the class with the largest value.
 
-    Everything is read from moments: it can be fitted from sums collected elsewhere, and batch
-    by batch. Constant and duplicated columns do not matter.
+    The model is computed from moments, so it can be fitted batch by batch, or to moments from
+    another machine. Constant and duplicated columns have no effect.
 
     Attributes
     ----------
@@ -68,12 +68,12 @@ class LeastSquaresClassifier(LinearDecisions):
         return SumsToCollect()
 
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
-        """Learn from rows ``X`` with labels ``y``."""
+        """Fit the model to rows ``X`` with labels ``y``."""
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=True)
         return self._set_moments(Moments.of(x, labels, weight, missing="refuse", fourth=False))
 
     def fit_moments(self, moments: Moments) -> Self:
-        """Learn from sums that were collected before, without reading rows."""
+        """Fit the model to sums that were collected before, without reading rows."""
         require_moments(self, moments)
         set_features(self, moments.n_features, moments.feature_names)
         return self._set_moments(moments)
@@ -86,7 +86,7 @@ class LeastSquaresClassifier(LinearDecisions):
         classes: LabelsLike | None = None,
         sample_weight: WeightsLike = None,
     ) -> Self:
-        """Add rows to those learnt before, in any order and grouping; classes may be new."""
+        """Add rows, in any order and in batches of any size; classes may be new."""
         is_first = not hasattr(self, "moments_")
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=is_first)
         batch = Moments.of(x, labels, weight, missing="refuse", fourth=False, classes=classes)

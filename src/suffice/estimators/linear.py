@@ -140,7 +140,7 @@ class LinearDecisions(ScoreMixin, BaseEstimator):
 
     @property
     def feature_importances_(self) -> Floats:
-        """How far each column moves the scores: Σ_k |w_kj| s_j, scaled to sum to 1, (d,).
+        """Effect of each column on the scores: Σ_k |w_kj| s_j, scaled to sum to 1, (d,).
 
         ``s_j`` is the standard deviation of feature j, which ``partial_fit`` does not keep.
         """

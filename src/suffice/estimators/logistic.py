@@ -63,23 +63,24 @@ _CALLER_OF_FIT = 3
 
 
 class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
-    """Logistic regression of two classes, softmax regression of more.
+    """Logistic regression for two classes, softmax regression for more.
 
-    Minimises −Σ_i w_i log p(y_i∣x_i) + (λ/2) Σ_j (s_j w_j)², s_j the standard deviation of
-    feature j (divisor Σw − 1), intercepts free: the units of the features do not matter.
+    Minimises −Σ_i w_i log p(y_i∣x_i) + (λ/2) Σ_j (s_j w_j)², where s_j is the standard deviation of
+    feature j (divisor Σw − 1). Intercepts are not penalised. The units of the features do not
+    matter.
 
     Parameters
     ----------
     l2 : float or "auto", default=1.0
         λ. The default is a weak prior, w_j ~ N(0, 1) per standard deviation of a feature. 0 is
         maximum likelihood; if the classes are separable, so that no maximum exists, a warning says
-        so and the fit is that of l2=1. "auto" is the λ with the lowest leave-one-out log-loss.
+        so and ``fit`` uses l2=1. "auto" is the λ with the lowest leave-one-out log-loss.
     solver : {"auto", "newton", "quasi-newton", "gd", "sgd", "averaged-sgd"} or a value
         Newton steps; quasi-Newton steps, for many classes × features; gradient descent; stochastic
-        gradient descent, row by row; or the same with falling rates and averaged weights. "auto",
-        the default, is one of the first two, by size. The values ``NewtonDescent`` and
-        ``GradientDescent`` of ``suffice.lectures`` also set the start, the learning rate and the
-        record of the descent.
+        gradient descent, row by row; or the same with decreasing rates and averaged weights.
+        "auto", the default, chooses one of the first two by the size of the problem.
+        ``NewtonDescent`` and ``GradientDescent`` of ``suffice.lectures`` also set the start, the
+        learning rate and whether to record the descent.
     class_weight : None, "balanced" or {label: weight}, default=None
         Factor by which the row weights of each class are multiplied.
     fit_intercept : bool, default=True
@@ -88,8 +89,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         Maximum number of steps (passes, for "sgd"): by default 100 for "newton", 10000 for "gd",
         else 1000.
     tol : float, optional
-        Stop when no mean gradient, in standard units, exceeds this. By default 1e-8; 1e-3 for
-        "averaged-sgd"; 0 for "sgd".
+        Stop when no component of the mean gradient, on standardised features, exceeds this. By
+        default 1e-8; 1e-3 for "averaged-sgd"; 0 for "sgd".
     random_state : int, RandomState or None, default=0
         Seed of the random start and of the stochastic solvers.
 
@@ -102,7 +103,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
     n_iter_ : int
     converged_ : bool
     gradient_norm_ : float
-        Greatest mean gradient, in standard units; before the last Newton step of many rows.
+        Largest component of the mean gradient, on standardised features; with many rows, before the
+        last Newton step.
     log_likelihood_ : float
         Σ w log p(y | x) of the training rows.
     l2_ : float
@@ -110,7 +112,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
     separation_ : Separation or None
         How the classes are separated; None unless l2=0 and the classes are separable.
     path_ : DescentPath or None
-        The descent, if it was recorded.
+        The path of the descent, if recorded.
 
     References
     ----------
@@ -160,7 +162,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         self.random_state = random_state
 
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
-        """Learn from rows ``X`` with labels ``y``; mixed ones as ``TableEncoder`` codes them."""
+        """Fit to rows ``X`` with labels ``y``; ``TableEncoder`` encodes mixed rows."""
         descent = parse_descent(self.solver)
         max_iter = None if self.max_iter is None else whole_number("max_iter", self.max_iter)
         tol = None if self.tol is None else not_negative("tol", self.tol)
@@ -241,9 +243,9 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         classes: LabelsLike | None = None,
         sample_weight: WeightsLike = None,
     ) -> Self:
-        """Learn from one more batch by averaged stochastic gradient steps, whatever the solver.
+        """Fit one more batch by averaged stochastic gradient steps, whatever the solver.
 
-        ``classes`` lists all labels; the first batch needs it unless it has them all.
+        ``classes`` lists all labels; the first call needs it, unless its batch contains them all.
         """
         if isinstance(self.class_weight, str):
             raise InvalidParameterError(
@@ -281,7 +283,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
     ) -> LogisticSummary:
         """Return coefficients with standard errors, z, p, odds ratios, and measures of fit.
 
-        Each class is compared with the first. After a fit by another solver than "newton", pass
+        Each class is compared with the first. After a fit with a solver other than "newton", pass
         the rows.
         """
         check_is_fitted(self)

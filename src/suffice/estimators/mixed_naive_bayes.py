@@ -32,8 +32,9 @@ from suffice.typing import Array, Labels, LabelsLike, RowsLike, WeightsLike
 class MixedNB(SumsEstimator):
     """Naive Bayes over numbers, categories and counts in one table.
 
-    Every part is computed from sums, so rows can be streamed, merged and forgotten. Missing numbers
-    are integrated out, and a missing category is a level of its own; counts must be complete.
+    Every part is computed from sums, so models can be updated and merged, and rows can be removed.
+    Missing numbers are integrated out, and a missing category is a separate level; counts must be
+    complete.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ class MixedNB(SumsEstimator):
     binarize : float, default=0.0
         Counts above it are present, for "bernoulli".
     n_jobs : int, optional
-        Number of threads of fit and prediction; None and -1 use every core. Results do not
+        Number of threads for fit and prediction; None and -1 use every core. Results do not
         depend on it.
 
     Attributes
@@ -66,7 +67,7 @@ class MixedNB(SumsEstimator):
     moments_ : MixedSums
         Sums of the training rows; add those of two fits to merge the fits.
     settings_ : MixedSettings
-        Every choice.
+        All settings.
     model_ : Classifier
         The fitted classifier without scikit-learn: densities and posteriors.
     priors_ : array (K,)
@@ -133,13 +134,13 @@ class MixedNB(SumsEstimator):
     # --- learning ----------------------------------------------------------------------------
 
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
-        """Learn from rows ``X`` with labels ``y``, forgetting anything learnt before."""
+        """Fit the model to rows ``X`` with labels ``y``; earlier rows are discarded."""
         settings = self._mixed_settings()
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=True)
         return self._learn(self._summed(x, labels, weight, settings, None), settings)
 
     def fit_moments(self, moments: MixedSums) -> Self:
-        """Learn from sums that were collected before, without reading rows."""
+        """Fit the model to sums that were collected before, without reading rows."""
         if not isinstance(moments, MixedSums):
             raise InvalidParameterError(
                 f"MixedNB learns from MixedSums, not from {type(moments).__name__}: collect them "
@@ -157,7 +158,7 @@ class MixedNB(SumsEstimator):
         classes: LabelsLike | None = None,
         sample_weight: WeightsLike = None,
     ) -> Self:
-        """Add rows to those learnt before, in any order and grouping; classes may be new."""
+        """Add rows, in any order and in batches of any size; classes may be new."""
         settings = self._mixed_settings()
         is_first = not hasattr(self, "moments_")
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=is_first)
@@ -167,7 +168,7 @@ class MixedNB(SumsEstimator):
 
     @one_at_a_time
     def forget(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
-        """Remove rows that were learnt before, as if they had never been seen."""
+        """Remove rows that were added before, as if they had never been added."""
         check_is_fitted(self)
         settings = self._mixed_settings()
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=False)

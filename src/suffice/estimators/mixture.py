@@ -43,15 +43,15 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
     tied : {False, "class", True}, default=False
         One covariance for each component, for each class, or for all.
     n_init : int, default=3
-        Number of starts by k-means++; the best is kept.
+        Number of k-means++ starts; the best is kept.
     prior_rows : float, optional
         Strength of the inverse-Wishart prior, which keeps a component from collapsing: the number
-        of pseudo-rows of each component, spread like its class. By default the number of features
-        plus two; 0 is maximum likelihood.
+        of pseudo-rows of each component, with the spread of its class. By default the number of
+        features plus two; 0 is maximum likelihood.
     max_iter : int, default=500
         Maximum number of EM steps.
     tol : float, default=1e-6
-        EM stops when a step gains less log-likelihood per row than this.
+        EM stops when a step raises the log-likelihood per row by less than this.
     priors, costs, n_jobs
         As in ``GaussianClassifier``.
     random_state : int, default=0
@@ -64,7 +64,7 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
     model_ : MixtureModel
         With ``components``, shares, means and covariances of all, and ``class_of``, their classes.
     n_iter_ : int
-        Steps of EM in the class that took most.
+        Number of EM steps in the class that took most.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
         self.n_jobs = n_jobs
 
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
-        """Learn from rows ``X`` with labels ``y``."""
+        """Fit the model to rows ``X`` with labels ``y``."""
         x, labels, weight = predictor.checked_table(self, X, y, sample_weight, reset=True)
         if is_on_device(x) and all_finite(x):
             table = Table.of_device(x, labels, weight)

@@ -24,7 +24,7 @@ _FEW_ROWS = 100  # up to which stochastic steps are taken without compiling
 
 
 class Perceptron(linear.LinearDecisions):
-    """Rosenblatt's perceptron: weights move only when a row is misclassified.
+    """Rosenblatt's perceptron: weights change only when a row is misclassified.
 
     With labels t = ±1 it descends E(w) = −Σ_{mistakes} t_n wᵀx_n. It converges if, and only if,
     the classes are linearly separable; otherwise ``converged_`` is False, and a warning says so.
@@ -32,12 +32,12 @@ class Perceptron(linear.LinearDecisions):
     Parameters
     ----------
     learning : {"stochastic", "batch"} or PerceptronLearning, default="stochastic"
-        w ← w + η t x at each mistake, the rows in random order; or w ← w + η Σ t x once a pass.
-        ``suffice.lectures.PerceptronLearning`` also sets the order of rows, their units, and what
-        is recorded in ``path_``.
+        w ← w + η t x at each mistake, with the rows in random order; or w ← w + η Σ t x once per
+        pass. ``suffice.lectures.PerceptronLearning`` also sets the order of rows, their units, and
+        what is recorded in ``path_``.
     multiclass : {"one-against-rest", "direct"}, default="direct"
-        K perceptrons; or one weight vector a class, a mistake moving the right class up and its
-        best rival down. Two classes always have one weight vector.
+        K perceptrons; or one weight vector per class, where a mistake raises the score of the right
+        class and lowers that of its best rival. Two classes always have one weight vector.
     variant : {"plain", "averaged", "pocket"}, default="plain"
         Predict with the last weights, with their mean over all rows shown (Freund & Schapire 1999,
         *Machine Learning* 37, 277–296), or with those of the pass that left the fewest errors.
@@ -63,10 +63,10 @@ class Perceptron(linear.LinearDecisions):
     n_updates_ : int
         Mistakes made in all passes.
     margin_ : float
-        Least distance of a row from a boundary; negative if some row is misclassified.
+        Smallest distance of a row from a boundary; negative if some row is misclassified.
     path_ : DescentPath or None
     mistakes_ : tuple of int
-        Rows that moved the weights, in order, if they were recorded.
+        Indices of the rows that changed the weights, in order, if recorded.
 
     References
     ----------
@@ -111,7 +111,7 @@ class Perceptron(linear.LinearDecisions):
         self.random_state = random_state
 
     def fit(self, X: RowsLike, y: LabelsLike) -> Self:
-        """Learn from rows ``X`` with labels ``y``."""
+        """Fit the model to rows ``X`` with labels ``y``."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         learning = self._learning()
         rate = positive("learning_rate", self.learning_rate)

@@ -364,17 +364,17 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         save(path, type(self).__name__, self.get_params(deep=False), header, arrays)
 
     def explain_row(self, x: RowsLike, reference: RowsLike | None = None) -> RowExplanation:
-        """Return why a row gets its class: its log odds as a sum of one part for each column.
+        """Return the log odds of a row as a sum with one contribution for each column.
 
-        The two most probable classes are compared. Of linear and Gaussian models the parts are
-        exact (Shapley values of the log odds); of averages they are additive, too.
+        The two most probable classes are compared. For linear and Gaussian models the contributions
+        are exact (Shapley values of the log odds); for averages they are additive, too.
 
         Parameters
         ----------
         x : array (d,), or a frame of one row
             The row to explain.
         reference : array (d,), or a frame of one row, optional
-            The row that the parts start from; by default the mean of all rows.
+            The row that the contributions start from; by default the mean of all rows.
         """
         validation.check_is_fitted(self)
         return self.model_.explain_row(x, reference)
@@ -395,11 +395,11 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
             The file to write.
         to : {"sql", "onnx", "json"}
             A query that scores the rows of a table, a graph for ONNX runtimes, or a document with
-            every parameter.
+            all parameters.
         dialect : {"duckdb", "postgres", "sqlite"}, optional
             The database of the query, DuckDB by default; only for SQL.
         table : str, optional
-            The table that the query reads, "rows" by default; dots part schemas. Only for SQL.
+            The table that the query reads, "rows" by default; dots separate schemas. Only for SQL.
         """
         validation.check_is_fitted(self)
         write_export(self, Path(path), to, dialect=dialect, table=table)

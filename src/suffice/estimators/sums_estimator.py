@@ -54,7 +54,7 @@ class SumsEstimator(DensityMixin, ScoreMixin):
         return self.model_.density.priors
 
     def with_priors(self, priors: Priors) -> Self:
-        """Return a copy with other priors, without fitting again."""
+        """Return a copy with other priors, without a refit."""
         check_is_fitted(self)
         settings = replace(self.settings_, priors=priors)
         class_priors = settings.class_priors(self.classes_, self.moments_.weights)
@@ -65,7 +65,7 @@ class SumsEstimator(DensityMixin, ScoreMixin):
         return changed
 
     def with_costs(self, costs: CostsLike) -> Self:
-        """Return a copy that decides by other costs, without fitting again."""
+        """Return a copy with other costs, without a refit."""
         check_is_fitted(self)
         changed = copy.copy(self)
         changed.costs = costs

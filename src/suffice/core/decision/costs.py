@@ -117,7 +117,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Costs:
-    """What each decision costs, given as ``costs``.
+    """The cost of each decision, for the parameter ``costs``.
 
     Parameters
     ----------

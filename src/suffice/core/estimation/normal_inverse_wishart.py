@@ -48,9 +48,9 @@ class NormalInverseWishart:
     degrees : float
         ν: the mean of Σ is Ψ / (ν − d − 1).
     n_means : int, default=1
-        Classes that share the one Σ, each with a mean of its own.
+        Number of classes that share Σ, each with its own mean.
     use : {"predictive", "map"}, default="predictive"
-        What an estimator does with it, given as ``estimate``: integrate the parameters out (a
+        How an estimator uses it as ``estimate``: integrate the parameters out (a
         Student t per class), or take the most probable ones.
 
     Examples
@@ -92,7 +92,7 @@ class NormalInverseWishart:
         n_means: int = 1,
         use: Literal["predictive", "map"] = "predictive",
     ) -> NormalInverseWishart:
-        """Return the reference prior p(μ, Σ) ∝ |Σ|^{−(d+1)/2}: improper, free of any choice."""
+        """Return the reference prior p(μ, Σ) ∝ |Σ|^{−(d+1)/2}, which is improper."""
         return cls(
             mean=np.zeros(n_features),
             mean_strength=0.0,
@@ -117,7 +117,7 @@ class NormalInverseWishart:
         *,
         quiet: bool = False,
     ) -> NormalInverseWishart:
-        """Return a weak proper prior that follows the units of the features.
+        """Return a weak proper prior in the units of the features.
 
         It needs class weights (K,), class means (K, d) and the pooled scatter Σ_k M_k (d, d). ν = d
         + 2, the smallest integer with a finite expectation; E Σ is the diagonal of the pooled
@@ -140,7 +140,7 @@ class NormalInverseWishart:
         return cls(mean=m, mean_strength=WEAK, scale=scale, degrees=d + 2.0)
 
     def posterior(self, weight: float, mean: Floats, scatter: Floats) -> NormalInverseWishart:
-        """Return what is known after rows of one class, given by their sums."""
+        """Return the posterior after rows of one class, given by their sums."""
         (posterior,) = self.posteriors(np.array([weight]), mean[None], scatter)
         return replace(posterior, n_means=self.n_means)
 
@@ -150,7 +150,7 @@ class NormalInverseWishart:
         means: Floats,
         pooled: Floats,
     ) -> tuple[NormalInverseWishart, ...]:
-        """Return the posterior of each of K classes of one covariance, from Σ_k M_k (d, d)."""
+        """Return the posteriors of K classes that share one covariance, from Σ_k M_k (d, d)."""
         shifts = means - self.mean
         kappas = self.mean_strength + weights
         # the share of the prior in each mean, κ / (κ + w), and all of it where there is no row

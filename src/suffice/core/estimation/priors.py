@@ -19,7 +19,7 @@ TOLERANCE = 1e-8  # of the sum of given priors, before they are made to sum to o
 
 @dataclass(frozen=True, slots=True)
 class Dirichlet:
-    """A symmetric Dirichlet prior of the class priors, given as ``priors``.
+    """A symmetric Dirichlet prior of the class priors, for the parameter ``priors``.
 
     Parameters
     ----------

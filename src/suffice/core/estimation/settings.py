@@ -84,10 +84,10 @@ class Categorical:
     Parameters
     ----------
     columns : sequence of column names or positions, optional
-        Numeric columns to read as levels. Text always is.
+        Numeric columns to read as levels. Text columns always are categories.
     smoothing : float, default=1.0
-        Pseudo-count of each level where levels have probabilities of their own: in diagonal
-        covariances (naive Bayes) and in ``covariance="tree"``.
+        Pseudo-count of each level, used by models with level probabilities: diagonal covariances
+        (naive Bayes) and ``covariance="tree"``.
 
     Examples
     --------

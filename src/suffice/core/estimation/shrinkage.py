@@ -57,8 +57,8 @@ class Shrinkage:
         Friedman's γ. The closed forms "oas" and "ledoit-wolf" give each group of tied classes its
         own γ; "auto" is chosen by cross-validation in ``fit``.
     target : {"diagonal", "sphere", "identity"}, default="diagonal"
-        The covariance's own diagonal; the sphere of equal trace in units of pooled standard
-        deviations; or (tr Σ / d) I in the units of the data.
+        The diagonal of the covariance; a sphere with equal trace on standardised features; or (tr Σ
+        / d) I in the units of the data.
 
     Examples
     --------

@@ -35,8 +35,8 @@ class CountSums:
     N_kj = Σ_{i : y_i = k} w_i x_ij
 
     ``a + b`` describes the rows of both; ``total - part`` describes the rows of ``total`` without
-    those of ``part``. A class that one side lacks counts as zero there. Features that have names
-    are matched by name. With a ``threshold`` the sums are of the indicators [x_ij > threshold].
+    those of ``part``. A class that is missing on one side counts as zero there. Named features are
+    matched by name. With a ``threshold``, the sums count the indicators [x_ij > threshold].
 
     Examples
     --------
@@ -83,7 +83,7 @@ class CountSums:
         threshold : float of at least 0, optional
             Sum the indicators [x > threshold] instead of the counts.
         classes : array, optional
-            All classes, where some of them may be absent from ``y``.
+            All classes, if some of them may be absent from ``y``.
         names : iterable of d names, optional
             Names of the features, such as the words; by default those of a frame.
         """
@@ -112,7 +112,7 @@ class CountSums:
         threshold: float | None = None,
         feature_names: tuple[str, ...] | None = None,
     ) -> CountSums:
-        """Return the sums of rows whose class is given by its code."""
+        """Return the sums of rows with class codes."""
         check_threshold(threshold)
         n_classes = len(classes)
         collect = _by_scipy if rows.n_cells < SMALL else _by_loops
@@ -228,7 +228,7 @@ class CountSums:
         return replace(self, feature_names=wanted, sums=sums).frozen()
 
     def without_unseen(self) -> CountSums:
-        """Return the sums without the features that no row of positive weight has."""
+        """Return the sums without features that no row with positive weight has."""
         is_seen = np.asarray(self.sums.any(axis=0))
         if self.feature_names is None or is_seen.all():
             return self
@@ -266,7 +266,7 @@ class CountSums:
 
     @classmethod
     def of_archive(cls, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> CountSums:
-        """Return the sums that a file of ours holds."""
+        """Return the sums that a suffice file holds."""
         from suffice.persistence.count_sums_file import count_sums_from
 
         return count_sums_from(header, arrays)

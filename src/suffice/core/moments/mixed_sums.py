@@ -82,7 +82,7 @@ class MixedSums:
         threshold : float of at least 0, default=0.0
             Larger counts are present, for "bernoulli".
         classes : array, optional
-            All classes, where some of them may be absent from ``y``.
+            All classes, if some of them may be absent from ``y``.
         names : sequence of d names, optional
             Names of the columns of an array.
         """
@@ -111,7 +111,7 @@ class MixedSums:
 
     @property
     def counts(self) -> Codes:
-        """Rows of positive weight of each class, (K,)."""
+        """Number of rows with positive weight in each class, (K,)."""
         return self.parts[0].counts
 
     @property
@@ -131,12 +131,12 @@ class MixedSums:
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the columns, where the rows named them or some are categories."""
+        """Names of the columns, if the rows had names or some columns are categories."""
         return self.columns if self.has_names or self.schema is not None else None
 
     @property
     def schema(self) -> Schema | None:
-        """All columns in their order, counts as numbers; None where all columns are numbers."""
+        """All columns in their order, counts as numbers; None if all columns are numeric."""
         if self.numbers is None or self.numbers.schema is None:
             return None
         column_of: dict[str, Column] = {c.name: c for c in self.numbers.schema.columns}
@@ -144,7 +144,7 @@ class MixedSums:
 
     @property
     def encoding(self) -> Encoding | None:
-        """How a model reads the columns; None where all are numbers."""
+        """How a model reads the columns; None if all are numeric."""
         schema = self.schema
         if schema is None or self.numbers is None or self.numbers.encoding is None:
             return None

@@ -94,14 +94,14 @@ class Moments:
 
     M_k = Σ_{i : y_i = k} w_i (x_i − μ_k)(x_i − μ_k)ᵀ
 
-    ``a + b`` describes the rows of both, whatever the order or grouping; ``total - part``
-    describes the rows of ``total`` without those of ``part``; ``Moments.empty()`` changes
-    nothing. Scatter is kept about each class's own mean, and means in two parts (high and low),
-    because sums about the origin lose every digit once the mean is large.
+    ``a + b`` describes the rows of both, in any order and grouping; ``total - part`` describes the
+    rows of ``total`` without those of ``part``; ``Moments.empty()`` changes nothing. Scatter is
+    kept about each class's own mean, and means in two parts (high and low), because sums about the
+    origin lose all precision if the mean is large.
 
     Users read ``classes``, ``feature_names``, ``counts``, ``weights``, ``means``, ``scatters``,
-    ``covariances``, ``n_classes`` and ``n_features``. The other attributes are what models are
-    estimated from; they may change.
+    ``covariances``, ``n_classes`` and ``n_features``. All other attributes are internal and may
+    change.
 
     Chan, Golub & LeVeque (1983), *The American Statistician* 37(3), 242–247.
 
@@ -157,7 +157,7 @@ class Moments:
     ) -> Moments:
         """Return the sums of rows ``X`` with labels ``y``, in one pass.
 
-        An infinite number is an error that names its row and column. A masked cell of a NumPy
+        An infinite number raises an error that names its row and column. A masked cell of a NumPy
         array is a missing value.
 
         Parameters
@@ -170,13 +170,13 @@ class Moments:
         sample_weight : array (n,), optional
             Weights; a row of weight zero counts as absent.
         storage : {"auto", "per-class", "pooled", "diagonal", "rows"}
-            What scatter to keep; ``"auto"``: a matrix per class where that is affordable, and the
-            rows themselves where they hold fewer numbers than one large matrix.
+            Which scatter to keep. ``"auto"`` keeps a matrix per class if memory allows, and the
+            rows themselves if they have fewer numbers than one large matrix.
         fourth : bool, optional
-            Whether to keep the fourth moments of ``shrinkage="ledoit-wolf"``; by default where
-            a matrix per class is affordable.
+            Whether to keep the fourth moments of ``shrinkage="ledoit-wolf"``; by default if memory
+            allows a matrix per class.
         classes : array, optional
-            Labels known beforehand; those without rows get weight zero.
+            Labels known in advance; those without rows get weight zero.
         power : None, "yeo-johnson" or PowerTransform, optional
             Sum the rows after a power transform: one fitted to these rows, or a given one.
         categorical : list of columns, optional
@@ -190,12 +190,12 @@ class Moments:
             Largest number of patterns of missing numbers per class. Rare patterns then lose
             numbers, and ``cells_lost`` counts them. By default all patterns are exact.
         exact : RoundingGrid or "auto", optional
-            Round every value to a grid and sum integers. Then ``+`` and ``-`` give the same
-            bits in any order, and ``digest`` identifies the sums. ``"auto"`` makes a grid around
-            these rows; parts of one total need one grid. Rows must be complete numbers, weights
-            integers, and fourth moments are not kept.
+            Round every value to a grid and sum integers. Then ``+`` and ``-`` give the same bits in
+            any order, and ``digest`` identifies the sums. ``"auto"`` creates a grid around these
+            rows; all parts of a total must use the same grid. Rows must be complete numbers,
+            weights integers, and fourth moments are not kept.
         n_jobs : int, optional
-            Threads, −1 for all cores; the result is the same, bit for bit, for any number.
+            Number of threads, −1 for all cores; the result has the same bits for any number.
         """
         require_word(missing, ("marginal", "indicator", "refuse"), "missing")
         is_count = isinstance(max_patterns, Integral) and max_patterns > 0
@@ -331,7 +331,7 @@ class Moments:
 
     @property
     def cells_lost(self) -> int:
-        """How many numbers were given up to keep at most ``max_patterns`` patterns a class."""
+        """How many numbers were dropped to keep at most ``max_patterns`` patterns per class."""
         return 0 if self.patterns is None else int(self.patterns.lost.sum())
 
     @property
@@ -380,14 +380,14 @@ class Moments:
 
     @property
     def encoding(self) -> Encoding | None:
-        """How a model reads the columns; None where all are numbers."""
+        """How a model reads the columns; None if all are numeric."""
         if self.schema is None:
             return None
         level_weights = self.weights @ self.means[:, self.schema.n_numbers :]
         return Encoding.of(self.schema, level_weights)
 
     def required_fourth(self) -> FourthMoments:
-        """Return the fourth moments; raise where they were not collected."""
+        """Return the fourth moments; raise if they were not collected."""
         if self.fourth is None:
             raise MissingStatisticsError(
                 "shrinkage='ledoit-wolf' needs fourth moments, and these have none (or lost "
@@ -397,7 +397,7 @@ class Moments:
         return self.fourth
 
     def select(self, columns: Sequence[int | str] | Codes | Flags) -> Moments:
-        """Return the sums of some features, by place, name or mask; they are plain numbers then."""
+        """Return the sums of some features, by position, name or mask, as numeric columns."""
         wanted = np.asarray(columns)
         if wanted.dtype == bool and wanted.shape == (self.n_features,):
             wanted = np.flatnonzero(wanted)

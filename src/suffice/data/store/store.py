@@ -104,14 +104,14 @@ class _Question:
 
 
 class MomentStore:
-    """Sums of partitions (days, sites, tenants), kept apart: the total of any set of them.
+    """Moments of partitions (days, sites, tenants), stored separately, and totals of any of them.
 
-    Every change is one atomic commit with a record, also when other processes write.
+    Every change is one atomic commit with a log record, even if other processes write.
 
     Parameters
     ----------
     place : path or str
-        A folder, made by the first change, or a table of a database: ``"sqlite:FILE#TABLE"``,
+        A folder, created by the first change, or a table of a database: ``"sqlite:FILE#TABLE"``,
         ``"postgresql://…/DATABASE#TABLE"``; the table is by default ``suffice_moments``.
 
     Examples
@@ -150,10 +150,10 @@ class MomentStore:
 
     @property
     def receipts(self) -> list[StoredReceipt]:
-        """What was withdrawn from exact sums, the oldest first; an error if one does not hold.
+        """Receipts of rows withdrawn from exact sums, oldest first; an error if one does not hold.
 
-        ``is_checked`` says whether the store still has all sums that were left after it. Where it
-        has not, ``suffice verify`` checks the receipt from rows.
+        ``is_checked`` says whether the store still has all sums that were left after it. If it does
+        not, ``suffice verify`` checks the receipt against rows.
         """
         with self._place.reading() as place:
             return checked_receipts(place, Manifest.read(place))
@@ -174,19 +174,20 @@ class MomentStore:
         progress: Progress | None = None,
         n_jobs: int | None = None,
     ) -> dict[str, int]:
-        """Count what is new or has changed; return the rows that were counted, by partition.
+        """Add what is new or has changed; return the number of rows added, by partition.
 
         Parameters
         ----------
         data : Moments, or whatever ``summarize`` takes
-            Sums or rows of a new partition; or files, of which those counted are not read again.
+            Sums or rows of a new partition; or files, which are skipped if they were added before.
         partition : str, optional
-            Its name; by default, for each file, its hive folders, or its name without its ending.
+            Its name; by default, for each file, its hive folders, or its name without the
+            extension.
         why : str
             The reason, for the record.
         target, columns, weight, text, table, storage, fourth, progress, n_jobs
             As in ``summarize``, for rows. By default the target, features, categories, weight,
-            storage and fourth moments are those of the partitions that are there. Numbers and dates
+            storage and fourth moments are those of the existing partitions. Numbers and dates
             of text files are read in the format of the first partition; anything else raises an
             error.
         """
@@ -252,10 +253,10 @@ class MomentStore:
         progress: Progress | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        """Put other sums in the place of a partition's, as after a person's rows were deleted.
+        """Replace the sums of a partition, for example after a person's rows were deleted.
 
-        The parameters are those of ``add``. Where sums are exact and all new rows were there
-        before, ``receipts`` has a receipt of the rows that are gone.
+        The parameters are those of ``add``. If the sums are exact and all new rows were in the
+        partition before, ``receipts`` has a receipt for the removed rows.
         """
         question = _Question(
             target=target,
@@ -293,7 +294,7 @@ class MomentStore:
         partitions: Sequence[str] | None = None,
         except_: Sequence[str] = (),
     ) -> Moments:
-        """Return the sums of all rows of some partitions, the same to the bit in any order.
+        """Return the total of some partitions, with the same bits in any order.
 
         Parameters
         ----------
@@ -305,7 +306,7 @@ class MomentStore:
         return self._total(partitions, except_).moments
 
     def consolidate(self) -> None:
-        """Keep the sums of many partitions whose names begin alike, for quicker totals."""
+        """Store the sums of partitions whose names share a prefix, for faster totals."""
         total = self._total(None, ())
         with self._place.writing() as place:
             if Manifest.read(place) == total.manifest:

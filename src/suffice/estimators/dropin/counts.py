@@ -27,7 +27,7 @@ class CountDropIn:
     class_log_prior_: Floats
 
     def fit(self: Any, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Any:
-        """Learn from rows ``X`` with labels ``y``."""
+        """Fit the model to rows ``X`` with labels ``y``."""
         self._validate_params()
         rows, labels = self._check_X_y(X, y)
         self.classes_, codes = _encoded(labels)

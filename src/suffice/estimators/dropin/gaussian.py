@@ -114,7 +114,7 @@ class LinearDiscriminantAnalysis(LinearDropIn, theirs.LinearDiscriminantAnalysis
     """
 
     def fit(self, X: RowsLike, y: LabelsLike) -> Self:
-        """Learn from rows ``X`` with labels ``y``."""
+        """Fit the model to rows ``X`` with labels ``y``."""
         self._validate_params()
         table = labelled_table(self, X, y, ensure_min_samples=2, dtype=FLOATS)
         priors = table.class_weights / table.n_rows
@@ -293,7 +293,7 @@ class QuadraticDiscriminantAnalysis(DropInWithScores, theirs.QuadraticDiscrimina
     _factored: tuple[list[Array], list[Array], list[FullCovariance]] | None = None
 
     def fit(self, X: RowsLike, y: LabelsLike) -> Self:
-        """Learn from rows ``X`` with labels ``y``."""
+        """Fit the model to rows ``X`` with labels ``y``."""
         self._validate_params()
         table = labelled_table(self, X, y)
         counts = table.class_weights
@@ -387,7 +387,7 @@ class GaussianNB(DropIn, naive_bayes.GaussianNB):
     """
 
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
-        """Learn from rows ``X`` with labels ``y``."""
+        """Fit the model to rows ``X`` with labels ``y``."""
         self._validate_params()
         table = labelled_table(self, X, y)
         self.classes_ = table.classes

@@ -42,7 +42,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
     _scores_sparse = True
 
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
-        """Learn from rows ``X`` with labels ``y``."""
+        """Fit the model to rows ``X`` with labels ``y``."""
         self._validate_params()
         self._warn_about_parameters()
         l2 = self._l2()

@@ -362,22 +362,22 @@ def compare(
         Classifiers with scikit-learn's interface, or names. The default ones are LDA, QDA,
         GaussianNB, RDA, AutoGaussian, AutoClassifier, logistic regression, least squares, nearest
         neighbours, RBF-SVM, decision tree, random forest, gradient boosting, and LightGBM, XGBoost
-        and CatBoost where they are installed. "perceptron" is compared if named. A constant
+        and CatBoost if they are installed. "perceptron" is compared only if named. A constant
         classifier is always added.
     cv : int, splitter or iterable of (train, test), default=10
-        An integer means that many stratified folds, shuffled by ``random_state``. With
+        An integer is a number of stratified folds, shuffled with ``random_state``. With
         ``groups``, folds hold out whole groups. A class with fewer rows than folds is absent from
         some. None means ten folds, or five with at least 2,000 rows.
     sample_weight, groups : arrays (n,), optional
-        Weights count in training, where a model can use them, and in all losses.
+        Weights are used in training, if the model accepts them, and in all losses.
     time : array (n,), optional
         Numbers or dates. The rows are divided into ``cv`` + 1 blocks by time, and each block but
         the first is predicted by models fitted to all earlier ones.
     random_state : int, default=0
         Seed of the folds and of the default models.
     progress : bool or function, optional
-        Whether to show a bar; by default on a terminal. It appears after a second. A function is
-        called with the number of steps done and of all.
+        Whether to show a progress bar; by default on a terminal. It appears after a second. A
+        function is called with the number of finished steps and of all steps.
 
     Returns
     -------

@@ -159,21 +159,21 @@ def cross_validate(
 ) -> CrossValidation:
     """Return the cross-validated losses of every point of a grid.
 
-    A Gaussian estimator or ``CountNB`` is never fitted again: one pass collects the sums of every
-    fold, and each model is read from those of the other folds. The result equals that of refitting.
-    Any other scikit-learn classifier is fitted for every fold and grid point.
+    A Gaussian estimator or ``CountNB`` needs no refit: one pass collects the sums of every fold,
+    and each model is computed from the sums of the other folds. The result equals that of
+    refitting. Any other scikit-learn classifier is fitted for every fold and grid point.
 
     Parameters
     ----------
     estimator : classifier
-        Settings that the grid does not name are taken from it.
+        It gives the settings that are not in the grid.
     X, y : rows (n, d) and labels (n,)
     grid : mapping or list of mappings, optional
         As in ``GridSearchCV``; None evaluates the estimator with its own settings.
     cv : int, splitter or iterable of (train, test), default=10
         A number means stratified folds in row order, as in scikit-learn.
     groups, sample_weight : arrays (n,), optional
-        Groups are passed to the splitter; weights count in training and in the losses.
+        Groups are passed to the splitter; weights are used in training and in the losses.
     time : array (n,), optional
         Numbers or dates: the rows are divided into ``cv`` + 1 blocks by time, and each block but
         the first is predicted by models fitted to all earlier ones.

@@ -74,7 +74,7 @@ class Hyperplane(Surface):
     ) -> Hyperplane:
         """Return the hyperplane of a normal vector and the value of y at a point.
 
-        y keeps every digit near that point, however far it is from the origin.
+        y is accurate near that point, however far it is from the origin.
         """
         d = np.size(w)
         anchor = fixed("point", point, (d,))

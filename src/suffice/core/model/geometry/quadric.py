@@ -79,7 +79,7 @@ class Quadric(Surface):
     ) -> Quadric:
         """Return the quadric of a matrix A, and of the gradient and value of y at a point.
 
-        y keeps every digit near that point, however far it is from the origin.
+        y is accurate near that point, however far it is from the origin.
         """
         d = np.size(gradient)
         anchor = fixed("point", point, (d,))

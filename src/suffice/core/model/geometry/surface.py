@@ -70,7 +70,7 @@ class Surface(ABC):
         """Return the surface over two features, given ∇y (2,) and y at their anchor."""
 
     def evaluate(self, x: npt.ArrayLike) -> Floats:
-        """Return y(x), (n,): of classes the log odds of ``labels[0]`` against ``labels[1]``."""
+        """Return y(x), (n,): for classes, the log odds of ``labels[0]`` against ``labels[1]``."""
         u = as_points(x, self.n_features) - self._anchor
         A, _, _ = self._coefficients
         slope = self._gradient_at_anchor
@@ -94,7 +94,7 @@ class Surface(ABC):
         return with_sign(self.evaluate(x), np.linalg.norm(self._steps(x), axis=1))
 
     def project(self, x: npt.ArrayLike) -> Floats:
-        """Return a nearest point of the surface to each row, (n, d)."""
+        """Return the point of the surface nearest to each row, (n, d)."""
         steps = self._steps(x)
         if not np.all(np.isfinite(steps)):
             msg = "there is no boundary: one of the two classes is more probable everywhere"
@@ -124,7 +124,7 @@ class Surface(ABC):
         return float(-self.signed_distance(np.zeros(self.n_features))[0])
 
     def side(self, x: npt.ArrayLike) -> Labels:
-        """Return the label of each row's side, (n,): +1 and −1 where there are no labels."""
+        """Return the label of each row's side, (n,): +1 and −1 if there are no labels."""
         return self._side_labels()[(self.evaluate(x) < 0).astype(np.intp)]
 
     def _side_labels(self) -> Labels:
@@ -140,7 +140,7 @@ class Surface(ABC):
         return pair
 
     def section(self, features: Axes = (0, 1), at: npt.ArrayLike | None = None) -> Self:
-        """Return the curve over two features, the others held at ``at`` (d,), default zero."""
+        """Return the curve over two features, with the others at ``at`` (d,), default zero."""
         d = self.n_features
         names = self.feature_names
         axes = [column_position(feature, names, d, "feature") for feature in features]
@@ -165,7 +165,7 @@ class Surface(ABC):
     ) -> list[Floats]:
         """Return the section in ((x_lo, x_hi), (y_lo, y_hi)) as polylines (m, 2).
 
-        Each has n points to a smooth arc; an ellipse inside the window is closed.
+        Each smooth arc has n points; an ellipse inside the window is closed.
         """
         limits = np.asarray(window, dtype=np.float64)
         is_finite = limits.shape == (2, 2) and np.all(np.isfinite(limits))
