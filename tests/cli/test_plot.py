@@ -112,7 +112,7 @@ def test_a_model_file_finds_its_columns_by_name(ok):
         ),
         (
             ["roc", "few.csv", "-t", "kind", "-m", "iris.suffice", "-o", "x.png"],
-            "few.csv lacks the columns 'sepal_length', 'sepal_width'",
+            "few.csv does not have the columns 'sepal_length', 'sepal_width'",
         ),
         (
             ["neighbourhood", "iris", "-o", "x.png"],

@@ -101,8 +101,10 @@ def test_sums_of_a_site_come_as_a_file(days, ok, ok_json):
 
 def test_errors_are_one_line(days, refused, ok):
     assert "no store of moments at nowhere" in refused("store", "list", "nowhere")
-    assert "does not know the target" in refused("store", "add", "a.store", "2026-*.csv")
-    assert "name their partition" in refused(
+    assert "does not know the target column" in refused(
+        "store", "add", "a.store", "2026-*.csv"
+    )
+    assert "give the name of their partition" in refused(
         "store", "add", "a.store", "-", "-t", "y", stdin="a,y"
     )
     assert "no file matches" in refused("store", "add", "a.store", "x*.csv", "-t", "y")

@@ -69,5 +69,5 @@ def test_empty_cells_that_were_not_marked_are_not_taken_for_marked_ones():
     y = [0, 0, 0, 0, 1, 1, 1, 1]
     marked = Moments.of(X, y, missing="indicator")
     assert LDA(missing="indicator", shrinkage=0.5).fit_moments(marked).means_.shape == (2, 4)
-    with pytest.raises(MissingStatisticsError, match="missing cells are marked"):
+    with pytest.raises(MissingStatisticsError, match="indicators of missing values"):
         LDA(missing="indicator").fit_moments(Moments.of(X, y))

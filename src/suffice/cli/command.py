@@ -244,7 +244,9 @@ def refuse_overwriting(
                 msg = f"{path} would replace the input {source}: name another output"
                 raise InvalidParameterError(msg)
     if len({os.path.realpath(path) for path in outputs}) < len(outputs):
-        raise InvalidParameterError(f"{outputs[0]} is named for two outputs: name two files")
+        raise InvalidParameterError(
+            f"{outputs[0]} is given for two outputs: give each output its own file"
+        )
 
 
 def _is_same_or_inside(path: str | Path, source: str) -> bool:

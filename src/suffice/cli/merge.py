@@ -91,11 +91,11 @@ def _point_out_copies(
         if part.counts.any():
             first = first_files.setdefault(_digest(part), file)
             if first is not file:
-                terminal.note(f"{file} holds the same sums as {first}: its rows count twice")
+                terminal.note(
+                    f"{file} holds the same sums as {first}, so its rows are counted twice"
+                )
         if file.suffix == ".suffice":
-            terminal.note(
-                f"{file} is a model: the sums of the rows it was fitted to are added"
-            )
+            terminal.note(f"{file} is a model: the sums of its training rows are added")
 
 
 def _digest(sums: Sums) -> bytes:

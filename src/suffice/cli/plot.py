@@ -271,8 +271,8 @@ def _model_file_and_rows(model: str, data: Data) -> tuple[object, ...]:
     lacking = [name for name in names if name not in rows.frame.columns]
     if lacking:
         msg = (
-            f"{data.name} lacks the columns {quoted(lacking)} that {model} was fitted to: give "
-            "rows with these columns"
+            f"{data.name} does not have the columns {quoted(lacking)} that {model} was fitted "
+            "to: pass rows with these columns"
         )
         raise InvalidInputError(msg)
     return fitted, rows.frame[names], rows.table.labels
@@ -290,8 +290,8 @@ def _held_out_predictions(estimator: SklearnClassifier, rows: Chunk) -> Predicti
     _, counts = np.unique(labels, return_counts=True)
     if counts.max() < FOLDS:
         msg = (
-            f"no class has {FOLDS} rows to hold out in as many folds: "
-            "give more rows, or the file of a model that was fitted to other rows"
+            f"no class has the {FOLDS} rows that {FOLDS} folds need: pass more rows, or a "
+            "model file that was fitted to other rows"
         )
         raise InvalidInputError(msg)
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)

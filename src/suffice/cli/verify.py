@@ -57,8 +57,8 @@ def verify(
         digest = load_moments(Path(model)).digest()
         if digest != stated.after:
             raise InvalidInputError(
-                f"{model} holds other sums than the receipt states: its digest is {digest}, and "
-                f"the receipt states {stated.after}"
+                f"{model} does not hold the sums of the receipt: its digest is {digest}, but "
+                f"the receipt has {stated.after}"
             )
     terminal.result(
         {"verified": True, "digest": stated.after, "rows": stated.rows_left},

@@ -229,15 +229,17 @@ def _check_groups(
     """Raise where rows cannot be summed by group."""
     if source.roles is not None:
         raise InvalidParameterError(
-            "groups needs rows with named columns: sum the parts of each group by themselves"
+            "groups needs rows with named columns: sum the rows of each group separately"
         )
     if checkpoint is not None:
         raise InvalidParameterError(
-            "groups and checkpoint do not go together: sum the parts of each group by themselves"
+            "groups and checkpoint cannot be used together: sum the rows of each group "
+            "separately"
         )
     if compute.client is not None:
         raise InvalidParameterError(
-            "groups and a cluster do not go together: sum the parts of each group by themselves"
+            "groups and a cluster cannot be used together: sum the rows of each group "
+            "separately"
         )
 
 
@@ -317,7 +319,8 @@ def _total(
     if client is not None:
         if not source.files:
             raise InvalidParameterError(
-                f"a cluster sums files or its own collections, and {source.label} is neither"
+                f"a cluster sums files or its own collections, but {source.label} is neither: "
+                "leave out on="
             )
         return sums_of_files(source, client, roles, settings, report, checkpoint)
     if checkpoint is not None:

@@ -188,8 +188,8 @@ class CountNB(SumsEstimator):
         """
         if not isinstance(moments, CountSums):
             raise InvalidParameterError(
-                f"CountNB learns from CountSums, not from {type(moments).__name__}: collect them "
-                "with CountSums.of(X, y)"
+                f"CountNB is fitted to CountSums, not to {type(moments).__name__}: collect "
+                "them with CountSums.of(X, y)"
             )
         settings = self._resolved_count_settings()
         for name in settings.open_settings:

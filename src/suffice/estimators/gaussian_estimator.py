@@ -195,8 +195,8 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         remaining = self.moments_ - removed
         if settings.needs_fourth and remaining.fourth is None:
             raise ForgetError(
-                "cannot forget these rows exactly: too few digits of the fourth moments would be "
-                "left; fit again without these rows"
+                "cannot remove these rows exactly, because rounding would spoil the fourth "
+                "moments: fit again without these rows"
             )
         self._set_moments(remaining, settings)
         return self
@@ -764,8 +764,8 @@ def _require_sums(moments: Moments, settings: Settings) -> None:
         )
     if settings.missing == "indicator" and moments.patterns is not None:
         raise MissingStatisticsError(
-            "missing='indicator' needs moments in which missing cells are marked: collect them "
-            "with missing='indicator'"
+            "missing='indicator' needs moments with indicators of missing values: collect "
+            "them with missing='indicator'"
         )
     _require_power(moments, settings.power)
     _require_categories(moments, settings)

@@ -295,8 +295,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
             inference = self._inference_at(X, y, sample_weight)
         if inference is None:
             raise InvalidParameterError(
-                "this solver computes no second derivatives, which standard errors need: call "
-                "summary(X, y), or fit with solver='newton'"
+                "standard errors need second derivatives, which this solver does not "
+                "compute: call summary(X, y), or fit with solver='newton'"
             )
         classes = tuple(self.classes_.tolist())
         return replace(inference, classes=classes, terms=self._terms(), level=level)
@@ -398,8 +398,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         table = self._table(X, y, sample_weight, reset=False)
         if not np.array_equal(table.classes, self.classes_):
             raise UnknownLabelError(
-                f"the rows have classes {table.classes.tolist()}, and the model was fitted to "
-                f"{self.classes_.tolist()}: pass rows of all of them and no others"
+                f"the rows have the classes {table.classes.tolist()}, but the model was "
+                f"fitted to {self.classes_.tolist()}: pass rows of exactly these classes"
             )
         return LogisticSummary.at(
             table, self._beta(), self.l2_, fit_intercept=self.fit_intercept

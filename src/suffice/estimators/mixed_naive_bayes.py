@@ -143,8 +143,8 @@ class MixedNB(SumsEstimator):
         """Fit the model to sums that were collected before, without reading rows."""
         if not isinstance(moments, MixedSums):
             raise InvalidParameterError(
-                f"MixedNB learns from MixedSums, not from {type(moments).__name__}: collect them "
-                "with MixedSums.of(X, y, kinds=...)"
+                f"MixedNB is fitted to MixedSums, not to {type(moments).__name__}: collect "
+                "them with MixedSums.of(X, y, kinds=...)"
             )
         settings = self._mixed_settings()
         set_features(self, moments.n_features, moments.feature_names)

@@ -211,12 +211,12 @@ def require_moments(estimator: object, moments: object) -> None:
     name = type(estimator).__name__
     if isinstance(moments, MaskedSums):
         raise InvalidInputError(
-            f"these are the masked sums of {moments.party!r}, which are noise by themselves, so "
-            f"{name} cannot learn from them: add up those of all parties with "
-            "suffice.privacy.unmask, and give the total"
+            f"these are the masked sums of {moments.party!r}, which are noise on their own, "
+            f"so {name} cannot be fitted to them: add those of all parties with "
+            "suffice.privacy.unmask, and pass the total"
         )
     raise InvalidParameterError(
-        f"{name} learns from Moments, not from {type(moments).__name__}: collect them with "
+        f"{name} is fitted to Moments, not to {type(moments).__name__}: collect them with "
         "Moments.of(X, y) or summarize(source, target)"
     )
 
@@ -351,7 +351,10 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         is_right = decided == codes_of(labels, self.classes_, strict=False)
         answered = np.where(decided < len(self.classes_), _weights(weights, decided), 0.0)
         if not answered.any():
-            warn("this classifier rejects every row: it has no accuracy")
+            warn(
+                "this classifier rejects every row, so it has no accuracy: raise the cost of "
+                "rejecting"
+            )
             return float("nan")
         return float(np.average(is_right, weights=answered))
 

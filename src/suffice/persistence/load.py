@@ -106,12 +106,12 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
         return header, arrays
     if kind == MASKED_SUMS:
         raise FileFormatError(
-            f"{path} holds the masked sums of one party, which are noise by themselves: add up "
+            f"{path} holds the masked sums of one party, which are noise on their own: add "
             "the files of all parties with suffice merge --masked"
         )
     content = name if kind == MODEL else kind
     raise FileFormatError(
-        f"{path} holds {content!r}, which this version lacks: upgrade suffice"
+        f"{path} holds {content!r}, which this version does not support: upgrade suffice"
     )
 
 

@@ -145,7 +145,7 @@ def moments_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moment
     try:
         refuse_impossible(moments)
     except InvalidInputError as error:
-        raise FileFormatError(f"no rows have the sums of the file: {error}") from error
+        raise FileFormatError(f"no rows can have the sums of the file: {error}") from error
     return moments
 
 
@@ -156,7 +156,8 @@ def _finite_moments(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Mom
         moments = with_exact(_built(header, arrays), header, arrays)
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise FileFormatError(
-            f"the moments lack or mistype the field {error}: write the file again"
+            f"the field {error} of the moments is missing or has the wrong type: write the "
+            "file again"
         ) from error
     try:
         refuse_overflow(moments)

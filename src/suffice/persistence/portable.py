@@ -233,4 +233,6 @@ def _check_predictor(predictor: Any, n_features: int) -> None:
 
 def _require_sound(is_sound: Array) -> None:
     if not np.all(is_sound):
-        raise FileFormatError("the file holds a tree whose nodes lead nowhere: it was altered")
+        raise FileFormatError(
+            "the file holds a tree with invalid nodes, so it was altered: write it again"
+        )

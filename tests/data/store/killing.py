@@ -44,7 +44,7 @@ def check_total(store):
     try:
         total = store.total()
     except sf.errors.InvalidInputError as error:
-        if "no partition is left" not in str(error):
+        if "no partition is selected" not in str(error):
             raise
         return 0
     rest, parts = int(total.counts[0]), []

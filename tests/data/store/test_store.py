@@ -141,7 +141,7 @@ def test_there_must_be_a_store_and_something_in_it(place):
     with pytest.raises(sf.errors.SufficeError, match=r"no store|cannot be used"):
         store.total()
     filled(place, NAMES[:1]).remove(NAMES[0])
-    with pytest.raises(InvalidInputError, match="no partition is left"):
+    with pytest.raises(InvalidInputError, match="no partition is selected"):
         store.total()
 
 

@@ -48,7 +48,7 @@ def test_what_groups_cannot_do_is_said(table):
     with pytest.raises(InvalidParameterError, match="groups needs rows with named columns"):
         sf.summarize(X, y, groups="site")
     holes = frame.with_columns(pl.when(pl.col("a") > 0).then("site").alias("site"))
-    with pytest.raises(InvalidInputError, match="name a group for every row"):
+    with pytest.raises(InvalidInputError, match="give every row a group"):
         sf.summarize(holes, "kind", groups="site")
 
 

@@ -84,7 +84,7 @@ def test_alpha_and_temperature_are_chosen_together(counts):
 
 
 def test_what_says_auto_must_be_fitted_before_leave_one_out(counts):
-    with pytest.raises(InvalidParameterError, match="alpha of this CountNB says 'auto'"):
+    with pytest.raises(InvalidParameterError, match="alpha of this CountNB is 'auto'"):
         sf.leave_one_out(sf.CountNB(alpha="auto"), *counts)
 
 

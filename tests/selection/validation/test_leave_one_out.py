@@ -93,9 +93,9 @@ def test_the_left_out_error_is_what_cross_validation_with_n_folds_finds(iris):
         (sf.LogisticRegression(), r"LogisticRegression.*cross_validate\(.*cv=LeaveOneOut"),
         (sf.AutoGaussian(), "AutoGaussian.*cv=LeaveOneOut"),
         (RandomForestClassifier(), "RandomForestClassifier.*cv=LeaveOneOut"),
-        (LDA(temperature="auto"), "temperature.*'auto'.*fit it first"),
-        (sf.RDA(), "pooling, shrinkage.*'auto'.*fit it first"),
-        (LDA(power="auto"), "power.*'auto'.*fit it first"),
+        (LDA(temperature="auto"), "temperature.*'auto'.*fit the estimator first"),
+        (sf.RDA(), "pooling, shrinkage.*'auto'.*fit the estimator first"),
+        (LDA(power="auto"), "power.*'auto'.*fit the estimator first"),
     ],
     ids=str,
 )

@@ -175,7 +175,7 @@ def collection_source(collection: object, client: Client | None) -> Source:
             client = _distributed().get_client()
     if client is None:
         if not all(hasattr(part.value, "compute") for part in parts):
-            msg = "futures need the client that made them: pass it as on="
+            msg = "futures need the client that created them: pass it as on="
             raise InvalidParameterError(msg)
         return chunk_source(part.value.compute() for part in parts)
     with _connected(client) as connected:

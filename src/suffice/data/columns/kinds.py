@@ -68,7 +68,8 @@ def encoded_levels(
             if merged.other and not column.other:
                 warn(
                     f"column {column.name!r} has more than {MOST_LEVELS} levels: the "
-                    f"{len(column.levels)} of the first rows are kept, the rest count as one",
+                    f"{len(column.levels)} levels of the first rows are kept, and all others "
+                    "are merged into one",
                     LostDetailWarning,
                 )
             columns.append(merged)

@@ -301,7 +301,10 @@ class TableSums:
     def _check_same(self, first: object, other: object) -> None:
         """Raise if rows came or went between two queries, so that nothing is counted twice."""
         if first != other:
-            msg = f"{self.label} changed while it was summed: repeat it in a quiet moment"
+            msg = (
+                f"{self.label} changed while it was summed: run the command again when "
+                "nothing writes to the table"
+            )
             raise DatabaseError(msg)
 
     def _gaps(self) -> dict[str, int]:

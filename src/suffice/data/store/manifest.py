@@ -121,7 +121,7 @@ class Entry:
         if not isinstance(rows, int) or not all(isinstance(text, str) for text in texts):
             raise TypeError("a field of an entry has another type")
         if rows < 0 or not _DIGEST.fullmatch(fields["digest"]):
-            raise ValueError("an entry has no digest, or a negative number of rows")
+            raise ValueError("an entry has no digest or a negative number of rows")
         file = fields["file"]
         return cls(
             partition=fields["partition"],
@@ -158,7 +158,7 @@ def _entries_from(header: Mapping[str, Any]) -> tuple[Entry, ...]:
     entries = tuple(Entry.from_json(fields) for fields in header["entries"])
     keys = [entry.key for entry in entries]
     if keys != sorted(set(keys)):
-        raise ValueError("the entries are not sorted, or one is there twice")
+        raise ValueError("the entries are not sorted, or one occurs twice")
     return entries
 
 

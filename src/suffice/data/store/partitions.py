@@ -44,7 +44,7 @@ def by_partition(data: object, partition: str | None) -> Mapping[str, Any]:
         for name in _names(data):
             if Path(name).suffix and not _is_file(name) and not is_database(name):
                 raise InvalidInputError(f"there is no file {str(name)!r}: check the path")
-        raise InvalidParameterError("the rows come without a name: name their partition")
+        raise InvalidParameterError("the rows have no name: give the name of their partition")
     groups: dict[str, list[str]] = {}
     for path in files_of(data):
         groups.setdefault(partition_of(path), []).append(path)

@@ -346,7 +346,9 @@ class MomentStore:
             part = _part_of(Entry(name, "", 0, question.target, question.weight), data)
             return _without_known([part], manifest.of(name)) if only_new else [part]
         if question.target is None:
-            raise errors.InvalidParameterError(f"{self} does not know the target yet: name it")
+            raise errors.InvalidParameterError(
+                f"{self} does not know the target column yet: give target"
+            )
         entry = Entry(name, "", 0, question.target, question.weight)
         if are_files(data):
             counted = manifest if only_new else Manifest(tuple(others))
@@ -429,7 +431,9 @@ def _joined(
         return [entry for entry in entries if entry not in outdated] + new
     if entries and new:
         if new[0].digest not in [entry.digest for entry in entries]:
-            raise errors.InvalidInputError(f"{name!r} is there, with other sums: replace it")
+            raise errors.InvalidInputError(
+                f"{name!r} already exists with other sums: use replace"
+            )
         return None
     return entries + new
 
@@ -444,7 +448,7 @@ def _chosen(
     chosen = names if partitions is None else _matching(names, partitions)
     chosen = chosen - _matching(names, except_)
     if not chosen:
-        raise errors.InvalidInputError("no partition is left to sum: add one, or choose more")
+        raise errors.InvalidInputError("no partition is selected: add one, or select more")
     return [entry for entry in manifest.entries if entry.partition in chosen]
 
 
@@ -496,7 +500,7 @@ def _refuse_unlike(part: _Part, first: Entry, first_sums: Moments) -> None:
             )
     if (first_sums.feature_names is None) != (sums.feature_names is None):
         raise errors.FeatureMismatchError(
-            f"{names}: the columns have names on one side only: name them"
+            f"{names}: the columns have names on one side only: give names on both sides"
         )
     if part.entry == first:
         return

@@ -74,8 +74,9 @@ def _kept_sum(place: Place, name: str, content: bytes, entries: Sequence[Entry])
         if int(moments.counts.sum()) == n_rows:
             return moments
     raise FileFormatError(
-        f"{name} of the store {place.label} does not hold the sums of its partitions, which have "
-        f"{counted(n_rows, 'row')}: delete it, it is computed again from the objects"
+        f"{name} of the store {place.label} does not hold the sums of its partitions, which "
+        f"have {counted(n_rows, 'row')}: delete it; it is then computed again from the "
+        "objects"
     )
 
 

@@ -147,7 +147,7 @@ class Checkpoint:
         except OSError as error:
             raise CheckpointError(
                 f"the checkpoint {self.path} cannot be written ({error.strerror}): free some "
-                "space or name another place; the checkpoint saved before is whole, and can be "
+                "space or name another place; the previous checkpoint is complete and can be "
                 "resumed"
             ) from error
         self._saved = self.counted.copy()
@@ -224,7 +224,10 @@ def _category_names(schema: Schema | None) -> list[str]:
 
 def _by_path(source: Source) -> dict[str, File]:
     if not source.files:
-        msg = f"a checkpoint needs a source of files, and {source.label} is none: leave it out"
+        msg = (
+            f"a checkpoint needs a source of files, but {source.label} is not one: leave "
+            "checkpoint out"
+        )
         raise InvalidParameterError(msg)
     files: dict[str, File] = {}
     for file in source.files:

@@ -68,6 +68,6 @@ def keys_in(chunk: Chunk, column: str) -> Array:
         values = values.fill_nan(None)
     if values.null_count():
         raise InvalidInputError(
-            f"column {column!r} is empty in {values.null_count()} rows: name a group for every row"
+            f"column {column!r} is empty in {values.null_count()} rows: give every row a group"
         )
     return values.to_numpy() if values.dtype.is_numeric() else np.array(values.to_list(), str)

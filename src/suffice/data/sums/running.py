@@ -140,6 +140,6 @@ def warn_of_merged_levels(total: Summed, roles: Roles) -> None:
         if category.other and category.name not in merged_before:
             warn(
                 f"column {category.name!r} has more than {MOST_LEVELS} levels: "
-                f"{len(category.levels)} are kept, the rest count as one",
+                f"{len(category.levels)} are kept, and all others are merged into one",
                 LostDetailWarning,
             )

@@ -70,7 +70,7 @@ def row_blocks(
     have = "1 line has" if n_short == 1 else f"{n_short:,} lines have"
     warn(
         f"{label}: {have} fewer fields than there are columns, line {first:,} the first: "
-        "what they lack counts as empty",
+        "their missing fields count as missing values",
         ReadingWarning,
     )
 
@@ -110,8 +110,8 @@ def _without_lines(pieces: Iterable[bytes], n_lines: int, label: str) -> Iterato
         ends_in_return = dropped.endswith(b"\r") and start == len(piece)
         if re.search(rb"\r[^\r\n]", dropped):
             raise InvalidInputError(
-                f"{label}: a line before the first row holds a carriage return, where a line may "
-                "be meant to end: write all line ends in one way"
+                f"{label}: a line before the first row holds a carriage return, which may be "
+                "meant as the end of a line: use the same line ends everywhere"
             )
         if start < len(piece):
             yield piece[start:]
@@ -248,8 +248,9 @@ class _RowEnds:
             return
         line = self._line + data.count(b"\n", 0, int(bare[0]))
         raise InvalidInputError(
-            f"{self._label}: line {line:,} holds a carriage return within a cell, where a line "
-            "may be meant to end: write all line ends in one way, or quote the cell"
+            f"{self._label}: line {line:,} holds a carriage return within a cell, which may "
+            "be meant as the end of a line: use the same line ends everywhere, or quote the "
+            "cell"
         )
 
     def _short_rows(self, data: bytes) -> list[int]:
@@ -317,9 +318,9 @@ class _RowEnds:
 
     def _refuse_quote(self, line: int) -> None:
         raise InvalidInputError(
-            f"{self._label}: line {self._line + line:,} opens a quote that is not closed in its "
-            'cell, which would swallow the rows after it: close it, or write "" for a quote in a '
-            "cell"
+            f"{self._label}: line {self._line + line:,} opens a quote that is not closed in "
+            "its cell, which would make the next rows part of the cell: close it, or write "
+            '"" for a quote in a cell'
         )
 
 

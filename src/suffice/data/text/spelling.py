@@ -418,7 +418,7 @@ def _remarks_on_dates(
         example = cells.get_column(name).alias("cells").drop_nulls()[0]
         remarks.append(
             f"column {name!r} holds integers such as {example}, which look like dates: they "
-            "count as numbers; write them as 2024-01-31 to count days"
+            "are read as numbers; write them as 2024-01-31 to read them as days"
         )
     return remarks
 

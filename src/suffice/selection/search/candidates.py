@@ -121,8 +121,8 @@ class LearnerCandidate:
         """Return the candidate and its model of all rows."""
         if self.learner is None:
             raise InvalidParameterError(
-                f"the candidate {self.name!r} comes from a file, which does not keep how it "
-                "learns: fit the classifier again"
+                f"the candidate {self.name!r} was loaded from a file, which does not store "
+                "how to fit it: fit the classifier again"
             )
         seen = table.with_rows(self.view.apply(table.x))
         [model] = self.learner.learn(seen, [self.setting], judging=False)

@@ -62,8 +62,8 @@ def leave_one_count_row_out(
     settings = estimator._resolved_count_settings()
     for name in settings.open_settings:
         raise InvalidParameterError(
-            f"{name} of this {type(estimator).__name__} says 'auto', which fit chooses: fit it "
-            "first"
+            f"{name} of this {type(estimator).__name__} is 'auto', which fit has to choose: "
+            "fit the estimator first"
         )
     if settings.text is not None:
         raise InvalidParameterError(

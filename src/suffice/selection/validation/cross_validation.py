@@ -133,7 +133,8 @@ def best_candidate(fold_losses: Floats, criterion: Criterion) -> int:
     losses = fold_losses.mean(1)[:, CRITERIA.index(criterion)]
     if np.isnan(losses).all():
         raise InvalidParameterError(
-            f"no candidate has posteriors, and so a {criterion}: use criterion='error'"
+            f"no candidate has posteriors, so {criterion} cannot be computed: use "
+            "criterion='error'"
         )
     return int(np.nanargmin(losses))
 

@@ -118,12 +118,13 @@ def divide(
         test = test[counts[test]]
         if len(test) and not len(train):
             raise InvalidInputError(
-                f"fold {fold} has no row of positive weight to learn from: leave it out of cv"
+                f"fold {fold} has no training row with positive weight: leave the fold out of "
+                "cv"
             )
         if len(test):
             folds.append((train, test))
     if not folds:
-        raise InvalidParameterError("cv holds out no row of positive weight: give it some")
+        raise InvalidParameterError("cv holds out no row with positive weight: hold out some")
     return tuple(folds), protocol
 
 

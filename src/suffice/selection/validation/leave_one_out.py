@@ -104,14 +104,14 @@ def _closed_settings(estimator: object) -> Settings:
     if not is_gaussian(estimator):
         raise InvalidParameterError(
             f"{name} is not a Gaussian model computed from sums, so it must be fitted again "
-            "for every row: use cross_validate(estimator, X, y, cv=LeaveOneOut()), "
-            "LeaveOneOut being scikit-learn's"
+            "for every row: use cross_validate(estimator, X, y, cv=LeaveOneOut()), with "
+            "LeaveOneOut of scikit-learn"
         )
     settings = estimator._resolved_settings()
     if settings.open_settings:
         raise InvalidParameterError(
-            f"{', '.join(settings.open_settings)} of this {name} say 'auto', which fit chooses: "
-            "fit it first"
+            f"{', '.join(settings.open_settings)} of this {name} are 'auto', which fit has to "
+            "choose: fit the estimator first"
         )
     return settings
 

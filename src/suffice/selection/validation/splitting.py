@@ -133,5 +133,5 @@ def _check_shares(validation: float, test: float) -> None:
     _check_share("test", test)
     if validation + test >= 1:
         raise InvalidParameterError(
-            f"validation={validation} and test={test} leave no rows to learn from: lower them"
+            f"validation={validation} and test={test} leave no training rows: lower them"
         )

@@ -68,8 +68,8 @@ def forward_folds(
             folds.append((train, test))
     if not folds:
         raise InvalidInputError(
-            "the earlier rows have one class only, whatever the time that divides them from the "
-            "later ones: a model cannot be learnt from them"
+            "the earlier rows have only one class wherever time is divided, so no model can "
+            "be fitted to them: leave time out"
         )
     return folds
 
@@ -89,6 +89,6 @@ def require_one_order(groups: npt.ArrayLike | None, time: npt.ArrayLike | None) 
     """Raise if rows are to be divided by groups and by time at once."""
     if groups is not None and time is not None:
         raise InvalidParameterError(
-            "groups and time divide the rows in two ways: give one of them, and compare again with "
-            "the other"
+            "groups and time divide the rows in different ways: pass one of them, and "
+            "compare again with the other"
         )
