@@ -79,7 +79,7 @@ def test_what_texts_cannot_do_is_refused_with_the_cure(reviews, tmp_path):
         sf.leave_one_out(sf.CountNB(text="review"), frame, y)
     with pytest.raises(InvalidParameterError, match="top_features"):
         model.explain_row(frame[:1])
-    with pytest.raises(InvalidParameterError, match="text must be the name of a column"):
+    with pytest.raises(InvalidParameterError, match="text must be the name of a text column"):
         sf.CountNB(text="").fit(frame, y)
     nameless = sf.CountSums.of([[1, 0], [0, 2]], ["ham", "spam"])
     with pytest.raises(MissingStatisticsError, match="needs sums whose features are words"):
