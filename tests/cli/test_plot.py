@@ -108,7 +108,7 @@ def test_a_model_file_finds_its_columns_by_name(ok):
         (["roc", "iris", "--set", "theme=dark", "-o", "x.png"], "has no parameter 'theme'"),
         (
             ["roc", "few.csv", "-t", "kind", "-o", "x.png"],
-            "no class has 10 rows to hold out in",
+            "no class has the 10 rows that 10 folds need",
         ),
         (
             ["roc", "few.csv", "-t", "kind", "-m", "iris.suffice", "-o", "x.png"],

@@ -195,8 +195,8 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         remaining = self.moments_ - removed
         if settings.needs_fourth and remaining.fourth is None:
             raise ForgetError(
-                "cannot remove these rows exactly, because rounding would spoil the fourth "
-                "moments: fit again without these rows"
+                "cannot remove these rows exactly, because rounding would leave too few digits of "
+                "the fourth moments: fit again without these rows"
             )
         self._set_moments(remaining, settings)
         return self

@@ -112,7 +112,7 @@ def test_what_killed_writers_left_goes_with_the_next_change(tmp_path):
 def test_adding_twice_counts_once_and_other_sums_are_refused(place):
     store = filled(place, NAMES[:2])
     assert store.add(SUMS[NAMES[0]], NAMES[0]) == {NAMES[0]: 0}
-    with pytest.raises(InvalidInputError, match="with other sums: replace it"):
+    with pytest.raises(InvalidInputError, match="with other sums: use replace"):
         store.add(SUMS[NAMES[2]], NAMES[0])
     store.replace(NAMES[0], SUMS[NAMES[2]], why="request 17")
     last = store.log[-1]

@@ -19,7 +19,7 @@ from suffice.typing import Floats
 
 
 def divisors(weights: Floats, n_means: Floats, *, unbiased: bool) -> Floats:
-    """Return the divisor of the scatter of each group, (G,); zero where nothing is left of it."""
+    """Return the divisor of each group's scatter, (G,); zero if no degrees of freedom remain."""
     # w, or w − K with Bessel's correction: one for each mean
     w = weights - n_means if unbiased else weights
     return np.where(w > EPS * weights, w, 0.0)

@@ -10,7 +10,7 @@ from suffice.typing import Array, Codes, Floats, Labels
 
 
 class PosteriorClassifier(Protocol):
-    """A fitted classifier of any library that states posteriors."""
+    """A fitted classifier of any library that has posteriors."""
 
     @property
     def classes_(self) -> Labels: ...
