@@ -1,8 +1,10 @@
 """Newton's method that starts from a sample tells every step it took."""
 
 import numpy as np
+import pytest
 
-from suffice.discriminative.newton import Newton, SampledNewton
+from suffice.discriminative.logistic_loss import Objective
+from suffice.discriminative.newton import Newton, QuasiNewton, SampledNewton
 from suffice.discriminative.starts import zero_start
 from suffice.discriminative.stopping import Stopping
 
@@ -26,3 +28,20 @@ def test_the_trace_holds_the_steps_of_both_parts(rows_and_codes, problem):
     exact = Newton().solve(task, zero_start(task), Newton.default)
     np.testing.assert_allclose(solution.point.phi, exact.point.phi, rtol=1e-9)
     assert solution.trace[-1].gradient_norm < Newton.default.tol
+
+
+@pytest.mark.parametrize(("n_rows", "n"), [(4000, 250), (3200, 200), (1000, 160)])
+def test_a_sample_is_a_sixteenth_of_the_rows_or_twenty_for_a_parameter(
+    rows_and_codes, problem, monkeypatch, n_rows, n
+):
+    asked = []
+    sample = Objective.sample
+
+    def recorded(self, n):
+        asked.append(n)
+        return sample(self, n)
+
+    monkeypatch.setattr(Objective, "sample", recorded)
+    task = problem(*rows_and_codes(n_rows, 3, 3), l2=2.0)  # 8 parameters
+    QuasiNewton().solve(task, zero_start(task), QuasiNewton.default)
+    assert asked == [n]

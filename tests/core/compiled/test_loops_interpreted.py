@@ -21,7 +21,7 @@ from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.posterior import Argmax, Joint, LogDensity, LogPosterior, Posterior
 from suffice.core.moments import collect, count_sums, exact_collect, higher_moments
 from suffice.core.moments.count_sums import CountSums
-from suffice.core.moments.grid import RoundingGrid
+from suffice.core.moments.grid import BITS, RoundingGrid
 from suffice.core.table import Table
 from suffice.discriminative.design import CompiledDesign, Design
 from suffice.discriminative.perceptron import (
@@ -31,6 +31,7 @@ from suffice.discriminative.perceptron import (
     stochastic_pass,
 )
 from suffice.discriminative.scaling import Scaling
+from suffice.errors import InvalidInputError
 
 MODULES = (
     "suffice.core.estimation.count_loops",
@@ -112,6 +113,17 @@ def test_sums_are_those_of_their_definition(storage, order, weight):
 
 
 @pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("storage", ["per-class", "pooled", "diagonal"])
+def test_sums_far_from_zero_lose_no_digits(storage, order):
+    far = np.rint(X * 64) / 64  # numbers that keep all their digits at 2³⁰
+    near = Moments.of(np.asarray(far, order=order), Y, W, storage=storage)
+    moments = Moments.of(np.asarray(far + 2.0**30, order=order), Y, W, storage=storage)
+    found = moments.scatter.values
+    np.testing.assert_allclose(found, near.scatter.values, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("weight", [None, W], ids=["unweighted", "weighted"])
 def test_sums_over_the_numbers_that_are_there_are_those_of_their_definition(weight):
     x = X.copy()
@@ -143,6 +155,14 @@ def test_exact_sums_are_those_of_their_definition(storage, weight):
     grid = RoundingGrid.around(X)
     moments = Moments.of(X, Y, weight, storage=storage, exact=grid)
     check_moments(moments, grid.origins + grid.steps * grid.in_steps(X), weight)
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_rows_that_all_lie_outside_a_grid_are_refused():
+    grid = RoundingGrid.around(X)
+    beyond = grid.origins + 1.5 * 2.0**BITS * grid.steps
+    with pytest.raises(InvalidInputError, match=r"row 0 has .*outside the range of the grid"):
+        Moments.of(np.tile(beyond, (N, 1)), Y, exact=grid)
 
 
 @pytest.mark.usefixtures("interpreted")
