@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from suffice.core.decision.rules import DecisionRule
+
+from suffice.core.decision.any_classifier import DecisionRule
 
 
 class Rule:
