@@ -173,5 +173,5 @@ def test_one_weight_is_that_of_every_row():
 
 
 def test_a_model_of_no_feature_is_refused():
-    with pytest.raises(InvalidInputError, match="no column to learn from"):
+    with pytest.raises(InvalidInputError, match="the moments have no features"):
         sf.LDA().fit_moments(Moments.of(np.zeros((4, 0)), [0, 0, 1, 1]))

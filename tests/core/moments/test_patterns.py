@@ -169,7 +169,7 @@ def test_a_file_with_rows_of_no_class_is_refused():
     from suffice.persistence.moments_file import arrays_of, header_of
 
     arrays = arrays_of(moments) | {"rows_codes": moments.patterns.single_rows.codes + 3}
-    with pytest.raises(FileFormatError, match="class that is not there"):
+    with pytest.raises(FileFormatError, match="name an unknown class"):
         Moments.of_archive(header_of(moments), arrays)
 
 
