@@ -20,7 +20,7 @@ class Labels:
     [
         (DBSCAN(), "expected a classifier, with fit and predict"),
         (Labels(), "expected a classifier, with fit and predict"),
-        (LinearRegression(), "which is no classifier"),
+        (LinearRegression(), "which is (no|not a) classifier"),
         (LinearRegression, r"pass an instance, LinearRegression\(\)"),
     ],
 )
