@@ -51,7 +51,7 @@ def test_rows_with_gaps_and_words_are_all_compared(run):
     [
         (("-m", "ldaa"), "did you mean 'LDA'"),
         (("--add", "sklearn.svm.Nothing"), "give the import path of a class"),
-        (("--add", "sklearn.cluster.KMeans", "-m", "lda"), "no classifier"),
+        (("--add", "sklearn.cluster.KMeans", "-m", "lda"), "not a classifier"),
         (("--plot", "x.txt"), "a figure is written to"),
     ],
 )

@@ -101,7 +101,7 @@ def test_a_query_answers_as_the_model_does(fitted):
 
 def test_batches_of_a_mixed_table_are_refused():
     X, y = mixed()
-    with pytest.raises(InvalidInputError, match="numbers only: encode"):
+    with pytest.raises(InvalidInputError, match="complete numeric rows only: encode"):
         sf.LogisticRegression().partial_fit(X, y)
 
 
@@ -126,6 +126,6 @@ def test_a_refused_batch_changes_nothing():
     numbers = X[["age"]].to_numpy(float)
     model = sf.LogisticRegression().partial_fit(numbers, y)
     before = model.predict_proba(numbers)
-    with pytest.raises(InvalidInputError, match="numbers only: encode"):
+    with pytest.raises(InvalidInputError, match="complete numeric rows only: encode"):
         model.partial_fit(X[["city"]].to_numpy(object), y)
     np.testing.assert_array_equal(model.predict_proba(numbers), before)

@@ -129,7 +129,7 @@ def test_members_that_have_no_query_are_named(monkeypatch):
     bent = fit_pieces(np.exp(X), 99)
     wide = sf.QDA(shrinkage=0.5).fit(rng.normal(size=(90, 99)), Y).model_.model
     with pytest.raises(
-        InvalidParameterError, match=r"member over features bent.*99 features is"
+        InvalidParameterError, match=r"member over piecewise-linear features.*99 features is"
     ):
         to_sql(averaged([Share(bent, wide, 1.0)]), "rows", columns=list("uvw"))
     monkeypatch.setattr(sql_average, "MOST_NODES", 10)

@@ -403,7 +403,7 @@ def test_a_step_of_rows_that_weigh_less_than_one_in_all_is_that_of_heavier_rows(
 def test_starts_are_tried_on_twenty_thousand_rows_at_most():
     rng = np.random.default_rng(0)
     every = np.arange(mixture_e_step.SAMPLE + 1)
-    some = mixture_e_step.sampled(every, rng)
+    some = mixture_e_step.sampled_rows(every, rng)
     assert len(np.unique(some)) == len(some) == mixture_e_step.SAMPLE == 20_000
     assert np.all(np.diff(some) > 0)
-    np.testing.assert_array_equal(mixture_e_step.sampled(every[1:], rng), every[1:])
+    np.testing.assert_array_equal(mixture_e_step.sampled_rows(every[1:], rng), every[1:])

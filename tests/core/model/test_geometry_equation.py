@@ -19,7 +19,7 @@ def test_digits_are_significant_digits():
     plane = Hyperplane([123.456], -0.00123456)
     assert plane.equation(2) == "120·x − 0.0012 = 0"
     assert plane.equation(8) == "123.456·x − 0.00123456 = 0"
-    with pytest.raises(InvalidParameterError, match="digits=0"):
+    with pytest.raises(InvalidParameterError, match="digits must be at least 1, got 0"):
         plane.equation(0)
 
 

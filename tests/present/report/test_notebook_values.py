@@ -9,7 +9,7 @@ def test_predictions_show_losses_and_the_rows_found_of_each_class():
     rows = sf.plots.Predictions.of(["<no>", "yes", "yes"], posteriors)
     html = rows._repr_html_()
     assert "Predictions of 3 rows" in html
-    assert "<td>0.3333</td>" in html
+    assert '<td style="text-align:right">0.3333</td>' in html
     one = '<td style="text-align:right">1</td>'
     two = '<td style="text-align:right">2</td>'
     assert f"<td>&lt;no&gt;</td>{one}{one}" in html
@@ -18,5 +18,5 @@ def test_predictions_show_losses_and_the_rows_found_of_each_class():
 
 def test_a_data_set_shows_what_it_holds():
     html = datasets.load("iris")._repr_html_()
-    assert "<td>rows</td><td>150</td>" in html
-    assert "<td>target</td><td>species</td>" in html
+    assert '<td>rows</td><td style="text-align:right">150</td>' in html
+    assert "The target is species." in html
