@@ -13,6 +13,7 @@ from suffice.core.linalg import (
     generalised_inverse,
     positive_factor,
     quasi_newton,
+    scaled_cholesky,
     solve_factored,
 )
 from suffice.discriminative.design import CompiledDesign, SparseDesign
@@ -148,6 +149,9 @@ def _inverse_bound(problem: Problem) -> InverseHessian:
     k = problem.moments.n_classes
     # (M ⊗ A)⁻¹ g = M⁻¹ g A⁻¹
     if bound.ndim > 1:
+        factor = scaled_cholesky(bound)
+        if factor is not None:
+            return lambda g: solve_factored(factor, steepest(g, k).T).T
         inverse = generalised_inverse(bound)
         return lambda g: steepest(g, k) @ inverse
     reciprocal = np.divide(1.0, bound, out=np.zeros_like(bound), where=bound > 0)
