@@ -59,10 +59,10 @@ def test_rda_takes_the_grid_point_of_least_held_out_log_loss(rows):
     assert (rda.settings_.pooling, rda.settings_.shrinkage) == min(losses, key=losses.get)
 
 
-def test_with_few_rows_a_feature_strong_shrinkages_are_compared():
+def test_with_fewer_rows_than_features_strong_shrinkages_are_compared():
     rng = np.random.default_rng(1)
     y = np.arange(60) % 3
-    X = rng.normal(size=(3, 40))[y] * 0.35 + rng.normal(size=(60, 40))
+    X = rng.normal(size=(3, 80))[y] * 0.35 + rng.normal(size=(60, 80))
     losses = {}
     for gamma in STRONG_SHRINKAGES[1:]:  # one of zero has no covariance of full rank
         losses[gamma] = held_out_losses(sf.LDA(shrinkage=gamma), X, y)[0]

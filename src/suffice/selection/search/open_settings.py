@@ -47,7 +47,10 @@ def best_candidate(settings: Settings, table: Table, *, seed: int = 0) -> Gaussi
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
     folds = Folds.stratified(rows, Effort.of(rows).n_folds, seed)
     is_wide = rows.n_rows < FEW_ROWS_A_FEATURE * rows.n_features
-    settings_list = _closed_settings(settings, STRONG_SHRINKAGES if is_wide else SHRINKAGES)
+    has_few_rows = rows.n_rows < rows.n_features
+    settings_list = _closed_settings(
+        settings, STRONG_SHRINKAGES if has_few_rows else SHRINKAGES
+    )
     temperatures = HIGH_TEMPERATURES if is_wide else TEMPERATURES
     if not isinstance(settings.temperature, str):
         temperatures = np.array([float(settings.temperature)])

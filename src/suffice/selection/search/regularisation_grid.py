@@ -23,7 +23,7 @@ from suffice.typing import Codes, Flags, Floats
 
 POOLINGS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 SHRINKAGES = (0.0, 0.01, 0.05, 0.15, 0.4, 0.7, 1.0)
-# with few rows a feature the best shrinkage is strong, and losses change quickly near 1
+# with fewer rows than features the best shrinkage is strong, and losses change quickly near 1
 STRONG_SHRINKAGES = (0.0, 0.05, 0.15, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 MOST_FEATURES = 400  # beyond which a matrix per class and fold is not tried
 FEW_ROWS = 500  # below this, every setting is evaluated on every fold
