@@ -99,7 +99,9 @@ def test_a_receipt_of_another_table_or_model_does_not_hold(ok, refused, grid):
     ok(*forget, "-o", "left.moments", "--receipt", "r.json")
     verify = ("verify", "r.json", "--target", "label", "--from")
     assert "states 260 rows" in refused(*verify, "all.csv")
-    assert "other sums" in refused(*verify, "rest.csv", "--model", "all.moments")
+    assert "does not hold the sums of the receipt" in refused(
+        *verify, "rest.csv", "--model", "all.moments"
+    )
     changed = pl.read_csv("rest.csv").with_columns(pl.col("width") + 0.01)
     changed.write_csv("changed.csv")
     assert "have the digest" in refused(*verify, "changed.csv")
@@ -117,7 +119,9 @@ def test_a_valid_receipt_of_another_grid_does_not_hold_for_the_model(
         ok(*forget, "-o", f"{name}-left.moments", "--receipt", f"{name}.json")
     verify = ("verify", "coarse.json", "--target", "label", "--from", "rest.csv")
     assert ok_json(*verify)["verified"]
-    assert "other sums" in refused(*verify, "--model", "fine-left.moments")
+    assert "does not hold the sums of the receipt" in refused(
+        *verify, "--model", "fine-left.moments"
+    )
     # the digests of one grid beside another grid
     fine = json.loads(Path("fine.json").read_text())
     other = json.loads(Path("coarse.json").read_text())

@@ -285,7 +285,7 @@ def test_sums_of_another_kind_are_refused(counts):
         sf.CountNB("bernoulli").fit_moments(sf.CountSums.of(X, y))
     with pytest.raises(InvalidParameterError, match="alpha='auto' is chosen by leave-one-out"):
         sf.CountNB(alpha="auto").fit_moments(sf.CountSums.of(X, y))
-    with pytest.raises(InvalidParameterError, match="not from Moments"):
+    with pytest.raises(InvalidParameterError, match="not to Moments"):
         sf.CountNB().fit_moments(sf.Moments.of(X, y))
     model = sf.CountNB().fit(X, y)
     with pytest.raises(FeatureMismatchError):

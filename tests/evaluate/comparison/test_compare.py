@@ -334,7 +334,7 @@ def test_a_line_up_that_makes_no_sense_is_refused(models, match, iris):
         ({"cv": 1}, "at least two folds"),
         ({"cv": "five"}, "cv must be"),
         ({"progress": "yes"}, "progress must be"),
-        ({"groups": np.zeros(150), "cv": 3}, "1 groups, fewer"),
+        ({"groups": np.zeros(150), "cv": 3}, "all rows are in one group"),
     ],
 )
 def test_a_protocol_that_makes_no_sense_is_refused(change, match, iris):

@@ -87,7 +87,7 @@ def test_groups_that_do_not_fit_are_refused():
     X, y, groups = clustered()
     with pytest.raises(InvalidInputError, match="groups has shape"):
         sf.AutoGaussian().fit(X, y, groups=groups[:9])
-    with pytest.raises(InvalidParameterError, match="give one of them"):
+    with pytest.raises(InvalidParameterError, match="pass one of them"):
         sf.AutoGaussian().fit(X, y, groups=groups, time=groups)
 
 

@@ -58,7 +58,7 @@ def test_cross_validation_divides_the_rows_that_count(few):
         np.testing.assert_allclose(found.fold_losses, alone.fold_losses, rtol=1e-9)
     given = [(np.arange(100), np.arange(100, 150)), (np.arange(20, 50), np.arange(20))]
     with pytest.raises(
-        InvalidInputError, match="fold 1 has no row of positive weight to learn"
+        InvalidInputError, match="fold 1 has no training row with positive weight"
     ):
         sf.cross_validate(sf.LDA(), X, y, cv=given, sample_weight=w)
 

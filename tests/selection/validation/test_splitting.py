@@ -74,7 +74,7 @@ def test_a_split_and_its_parts_describe_themselves(iris):
         ({"test": 1}, "in \\[0, 1\\)"),
         ({"test": -0.1}, "in \\[0, 1\\)"),
         ({"validation": "some"}, "validation must be a share"),
-        ({"validation": 0.5, "test": 0.5}, "leave no rows"),
+        ({"validation": 0.5, "test": 0.5}, "leave no training rows"),
     ],
 )
 def test_shares_that_make_no_sense_are_refused(change, match, iris):

@@ -130,7 +130,7 @@ def test_times_that_make_no_sense_are_refused(options, match):
 
 def test_earlier_rows_of_one_class_teach_nothing():
     X, _, _ = rows()
-    with pytest.raises(InvalidInputError, match="the earlier rows have one class only"):
+    with pytest.raises(InvalidInputError, match="the earlier rows have only one class"):
         sf.cross_validate(sf.LDA(), X, np.arange(200) >= 199, cv=3, time=np.arange(200))
 
 
