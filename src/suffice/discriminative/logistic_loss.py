@@ -64,7 +64,10 @@ def probabilities(xp: Namespace, phi: A, z: A) -> tuple[A, A, A]:
 
 
 def probabilities_of(xp: Namespace, scores: A) -> tuple[A, A, A]:
-    """Return a_k of all classes, log Σ exp a_k, and p_k, for scores (C, n) against the first."""
+    """Return a_k of all classes, log Σ exp a_k, and p_k, for scores (C, n) against the first.
+
+    p_k = exp a_k / Σ_j exp a_j, where a_1 = 0. Two classes: p_2 = σ(φᵀz), σ(t) = 1 / (1 + exp(−t)).
+    """
     a = xp.concat([xp.zeros_like(scores[:1, :]), scores], axis=0)
     # log Σ_j exp a_j = log Σ_j exp(a_j − top) + top
     top = xp.max(a, axis=0)

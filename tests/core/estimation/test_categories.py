@@ -568,3 +568,13 @@ def test_predictive_densities_of_incomplete_rows_know_unseen_levels():
         for m in (estimate(moments, Settings(estimate=e)) for e in ("predictive", "plug-in"))
     ]
     assert losses[0] < 1.05 * losses[1]
+
+
+@pytest.mark.parametrize(
+    ("covariance", "expected"),
+    [("full", True), ("diagonal", False), ("tree", False), ("auto", False)],
+)
+def test_only_a_chosen_covariance_with_correlations_reads_indicators_as_numbers(
+    covariance, expected
+):
+    assert Settings(covariance=covariance).reads_numbers is expected

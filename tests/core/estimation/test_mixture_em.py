@@ -1,5 +1,6 @@
 """EM of mixtures: the same as scikit-learn, R, brute force, and one Gaussian where it is one."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -202,6 +203,15 @@ def test_a_step_without_prior_rows_depends_on_ratios_of_weights_alone():
     for mine, other in zip(light_after.covariances, after.covariances, strict=True):
         np.testing.assert_allclose(mine.dense(), other.dense(), rtol=1e-9)
     assert light_objective == pytest.approx(1e-4 * objective, rel=1e-10)
+
+
+def test_a_component_that_loses_all_its_rows_has_collapsed():
+    x, y = blobs(2)
+    own, rows, start = problem(ALONE, x, y, [2, 2, 2])
+    offsets = start.offsets.copy()
+    offsets[3] += 1e6
+    with pytest.raises(InvalidInputError, match="a component of class 1 has collapsed"):
+        own.step(rows, replace(start, offsets=offsets))
 
 
 def test_the_number_of_threads_the_layout_and_the_type_change_nothing():

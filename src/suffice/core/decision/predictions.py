@@ -126,6 +126,7 @@ class Predictions:
         return cls(
             classes=columns,
             truth=codes_of(labels, columns, strict=strict),
+            # k̂ = argmax_k p(k | x) = argmax_k log p(k | x); ties go to the first class
             predicted=logs.argmax(axis=1),
             logs=logs,
             rows=np.arange(len(labels)),

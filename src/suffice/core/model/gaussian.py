@@ -202,8 +202,10 @@ class GaussianModel(EllipticalModel):
         return self._density_scorer(self.log_priors)
 
     def _density_scorer(self, log_weights: Floats) -> Scorer:
-        # log N(x; μ, Σ) = −½ (d log 2π + log|Σ| + |L⁻¹(x − μ)|²),  Σ = L Lᵀ
-        # the scorer subtracts ½ |L⁻¹(x − μ)|² of each row from these constants
+        # quadratic score: a_k(x) = −½ log|Σ_k| − ½ (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) + log π_k
+        # log density: log π_k + log N(x; μ_k, Σ_k) = a_k(x) − ½ d log 2π
+        # ``scoring.Whitened`` computes the squared distance, and subtracts half of it from these
+        # constants: (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) = |W_k (x − μ_k)|²,  W_kᵀ W_k = Σ_k⁻¹
         constants = log_weights - 0.5 * (self.n_features * LOG_2PI + self._log_dets)
         covariances = [self.covariances[g] for g in self.group_of]
         return Scorer.of(constants, self.offsets, covariances, origin=self.centre)

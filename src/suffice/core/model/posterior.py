@@ -68,7 +68,10 @@ class Readout(ABC):
 
 @dataclass(frozen=True)
 class Posterior(Readout):
-    """softmax(a / T): pₖ = exp dₖ / (1 + Σ exp d over the other classes)."""
+    """softmax(a / T): pₖ = exp dₖ / (1 + Σ exp d over the other classes).
+
+    Here dₖ = (aₖ − max a) / T. Two classes with T = 1: p₂ = σ(a₂ − a₁), σ(t) = 1 / (1 + exp(−t)).
+    """
 
     temperature: float = 1.0
     loop_code = POSTERIOR

@@ -14,11 +14,15 @@ from suffice.core.moments.loops import (
     touch,
 )
 
-MOST = 4096  # rows of a class whose products add up without rounding: (2²⁰)² each
-MOST_WEIGHTED = 1024  # the same where digits of weights, at most 7, multiply the products
-# A row q = 2²⁰ u + l has q qᵀ = 2⁴⁰ u uᵀ + 2²⁰ (u lᵀ + l uᵀ) + l lᵀ. The cross term comes from
+# A row q = 2²⁰ u + l has q qᵀ = 2⁴⁰ u uᵀ + 2²⁰ (u lᵀ + l uᵀ) + l lᵀ. The specification calls u
+# and l hi and lo; here they are ``upper`` and ``lower``, and ``both`` is u + l. The cross term is
 # u lᵀ + l uᵀ = (u + l)(u + l)ᵀ − u uᵀ − l lᵀ: three symmetric products are cheaper than
 # two symmetric ones and u lᵀ, which needs the whole square and not only its lower half.
+#
+# Float64 adds whole numbers exactly up to 2⁵³. |q| < 2³⁹ bounds |u| and |l| by 2¹⁹, |u + l| by 2²⁰
+# and each product by 2⁴⁰, so that the products of 2¹² rows add up to at most 2⁵².
+MOST = 4096  # rows of a class whose products are added before they become integers
+MOST_WEIGHTED = 1024  # the same, times digits of weights, at most 7: 7 · 2¹⁰ · 2⁴⁰ < 2⁵³
 _HALF = 1048576.0  # 2²⁰
 _ROUND = 6755399441055744.0  # 1.5 · 2⁵²
 

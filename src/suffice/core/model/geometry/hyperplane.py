@@ -93,7 +93,15 @@ class Hyperplane(Surface):
 
     def signed_distance(self, x: npt.ArrayLike) -> Floats:
         """Return y(x) / ‖w‖, (n,); infinite if w = 0, since there is no boundary."""
-        y = self.evaluate(x)
+        return self._over_length(self.evaluate(x))
+
+    @property
+    def distance_of_origin(self) -> float:
+        """Signed distance from the origin, −w_0 / ‖w‖: negative where y(0) = w_0 is positive."""
+        return -float(self._over_length(np.array(self.w_0)))
+
+    def _over_length(self, y: Floats) -> Floats:
+        """Return y / ‖w‖, infinite if w = 0."""
         length = np.linalg.norm(self.w)
         distance = np.abs(y) / length if length > 0 else np.full_like(y, np.inf)
         return with_sign(y, distance)
