@@ -120,7 +120,10 @@ class Problem:
 
 
 def aliased_columns(moments: Moments, *, fit_intercept: bool = True) -> Codes:
-    """Return the columns that are constant, or combinations of the columns before them."""
+    """Return the columns that are constant, or combinations of the columns that remain.
+
+    Pivoted Cholesky chooses which columns of a dependent set remain, whatever their order.
+    """
     constant = feature_sizes(moments, fit_intercept=fit_intercept) == 0
     if moments.storage == "diagonal":
         return np.flatnonzero(constant)

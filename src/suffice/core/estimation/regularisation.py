@@ -4,8 +4,9 @@
     M_g(λ) = (1 − λ) M_g + λ M      w_g(λ) = (1 − λ) w_g + λ w
 
 M_g and w_g are the scatter and weight of a group of tied classes, M and w those of all classes.
-With Bessel's correction the number of means is subtracted from w_g(λ). ``shrinkage.py`` holds the
-targets T_g and the closed forms of γ.
+With Bessel's correction, K_g(λ) = (1 − λ) K_g + λ K is subtracted from w_g(λ); K_g is the number of
+means in the group, K that of all classes. ``shrinkage.py`` holds the targets T_g and the closed
+forms of γ.
 
 Friedman (1989), *JASA* 84, 165–175.
 """
@@ -33,11 +34,11 @@ class Regularisation:
 
 
 def pooled_groups(groups: GroupScatter, pooling: float) -> GroupScatter:
-    """Return groups that borrow from all of them (Friedman 1989, eq. 14–16)."""
+    """Return each group's sums mixed with those of all classes (Friedman 1989, eq. 14–16)."""
     if pooling == 0:
         return groups
     whole = groups.pooled
-    # M_g(λ) = (1 − λ) M_g + λ M,   w_g(λ) = (1 − λ) w_g + λ W
+    # M_g(λ) = (1 − λ) M_g + λ M,   w_g(λ) = (1 − λ) w_g + λ w,   K_g(λ) = (1 − λ) K_g + λ K
     return GroupScatter(
         scatters=(1 - pooling) * groups.scatters + pooling * whole.scatters,
         weights=(1 - pooling) * groups.weights + pooling * whole.weights,
@@ -57,15 +58,18 @@ def regularised(
     shrinkage = regularisation.shrinkage
     if shrinkage.fixed == 0:
         return sigmas, sigmas
-    pooled = unit_scale(moments.scatter.pooled_diagonal() / moments.total_weight)
+    pooled_deviations = unit_scale(moments.scatter.pooled_diagonal() / moments.total_weight)
     variances = np.diagonal(sigmas, axis1=1, axis2=2) if sigmas.ndim == 3 else sigmas
     fourths = None
     if shrinkage.needs_fourth:
+        # ``scatters`` of these groups hold fourth moments, which are pooled alike
         fourth = fourth_groups(moments, group_of)
         fourths = pooled_groups(fourth, regularisation.pooling).scatters
     target = regularisation.target
-    gammas = shrinkage.intensities(borrowing, target.scales(variances, pooled), fourths)
-    return shrunk_towards(target.variances(variances, pooled), sigmas, gammas), sigmas
+    scales = target.scales(variances, pooled_deviations)
+    gammas = shrinkage.intensities(borrowing, scales, fourths)
+    targets = target.variances(variances, pooled_deviations)
+    return shrunk_towards(targets, sigmas, gammas), sigmas
 
 
 def shrunk_towards(target_variances: Floats, sigmas: Floats, gammas: Floats) -> Floats:

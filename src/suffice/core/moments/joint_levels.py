@@ -1,10 +1,13 @@
-"""Categories whose combinations of levels are counted, so that few tables hold all pairs.
+"""Join categories into groups, and count joint levels: fewer tables then hold the counts of pairs.
 
 Ten categories have 45 pairs. Joined two by two they are five columns with ten pairs, and a pass
-over the rows counts only those. With E_g the 0/1 matrix that says which levels (C_g) each joint
-level of group g (J_g) has, the sums of the levels follow from those of the joint levels:
+over the rows counts only those. E_g is the 0/1 matrix that says which of the C_g levels each of the
+J_g joint levels of group g has. m_g are the 0/1 indicators of a row's levels in the group, and
+m_joint,g that of its joint level, so that m_g = E_gᵀ m_joint,g. The sums of the levels then follow
+from those of the joint levels: weights n, tables of pairs N and products with the numbers x.
 
-    n = Eᵀ n_joint        N_gh = E_gᵀ T_gh E_h        Σ w m xᵀ = Eᵀ Σ w (joint m) xᵀ
+    n_g = E_gᵀ n_joint,g             N_gg = E_gᵀ diag(n_joint,g) E_g
+    N_gh = E_gᵀ N_joint,gh E_h       Σ w m_g xᵀ = E_gᵀ Σ w m_joint,g xᵀ
 """
 
 from __future__ import annotations
@@ -19,25 +22,33 @@ from suffice.core.table.schema import LevelCodes
 from suffice.typing import Codes, Floats
 
 _MOST_JOINT_LEVELS = 64  # of a group; the table of two groups then fits the nearest cache
-_CELLS_PER_ROW = 8  # of the tables of pairs, above which the tables cost more than the rows
+# with more cells of tables per row than this, categories are not joined: the tables would cost more
+_CELLS_PER_ROW = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointLevels:
-    """Which categories are joined, and the level of each that a joint level stands for."""
+    """Which categories are joined, and the level of each that a joint level stands for.
+
+    In the shapes, M is the number of copies of each sum, one for each class or one for all, and p
+    the number of columns that are summed for each level.
+    """
 
     group_of: Codes  # of each category, ascending  (q,)
     strides: Codes  # what a step of each category's code adds to the joint code  (q,)
-    empty_codes: Codes  # what code −1 of each category counts as  (q,)
+    empty_codes: Codes  # code used for a missing level: one past the last  (q,)
     starts: Codes  # first joint level of each group, and the number of all  (G + 1,)
     level_starts: Codes  # first level of each group, and the number of all  (G + 1,)
     levels_of_joint: tuple[Floats, ...]  # E of each group, (J_g, C_g)
-    pairs: tuple[tuple[int, int], ...]  # g < h of each table of two groups
-    table_starts: Codes  # first cell of each table, and the number of all  (P + 1,)
+    pairs: tuple[tuple[int, int], ...]  # g < h of each table of two groups  (P,)
+    table_starts: Codes  # first cell of each of P tables, and the number of all  (P + 1,)
 
     @classmethod
     def of(cls, level_starts: Codes, codes: LevelCodes, n_tables: int) -> JointLevels:
-        """Return the groups for codes (n, q), −1 for none; each table of pairs is kept so often."""
+        """Return the groups for codes (n, q), −1 where the level is missing.
+
+        ``n_tables`` is the number of copies of each table, M: one for each class, or one.
+        """
         n_levels = np.diff(level_starts)
         has_empty = codes.min(axis=0, initial=0) < 0
         n_states = tuple((n_levels + has_empty).tolist())
@@ -75,7 +86,7 @@ class JointLevels:
 
 @lru_cache(maxsize=8)  # all chunks of a table have the same groups
 def _joined(n_levels: tuple[int, ...], n_states: tuple[int, ...], most: int) -> JointLevels:
-    """Join neighbouring categories of at most so many joint levels."""
+    """Join neighbouring categories into groups of at most ``most`` joint levels."""
     group_of = np.zeros(len(n_states), np.intp)
     strides = np.ones(len(n_states), np.intp)
     n_joint = [1]
@@ -90,6 +101,7 @@ def _joined(n_levels: tuple[int, ...], n_states: tuple[int, ...], most: int) -> 
         columns = [np.zeros((n_of_group, 0))]
         for j in np.flatnonzero(group_of == g).tolist():
             state = np.arange(n_of_group) // strides[j] % n_states[j]
+            # the row of the empty state, the last, is all zeros
             columns.append(np.eye(n_states[j], n_levels[j])[state])
         levels_of_joint.append(np.concatenate(columns, axis=1))
     n_levels_of_group = [levels.shape[1] for levels in levels_of_joint]

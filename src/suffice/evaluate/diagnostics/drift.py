@@ -49,13 +49,19 @@ NO_FOURTH = "not tested: the fit keeps no fourth moments"
 
 @dataclass(frozen=True, slots=True)
 class ColumnDrift:
-    """How one column differs between the rows of fit and new rows."""
+    """How one column differs between the rows of the fit and new rows.
+
+    The effect on a mean is its change in standard deviations of the fit. The effect on a spread is
+    log(after / before), and the effect on shares is their total variation distance.
+    """
 
     column: str
     what: Literal["mean", "spread", "levels", "missing"]
-    before: float  # mean or spread of a number, share of the level that changed most
+    # the mean or standard deviation of a number, the share of its missing cells, or the share of
+    # the level that changed most
+    before: float
     after: float
-    effect: float  # in standard deviations, or the total variation distance of the shares
+    effect: float
     p_value: float  # NaN where the change is not tested
     note: str = ""  # why it is not tested
 
@@ -65,9 +71,8 @@ class Drift(Tabled):
     """Whether p(x) has moved since the fit: a test of each column, and one of all together."""
 
     columns: tuple[ColumnDrift, ...]
-    statistic: (
-        float  # T² = δᵀ (S/n₁ + S/n₂)⁻¹ δ of all features, S pooled over the two samples
-    )
+    # T² = δᵀ (S/n₁ + S/n₂)⁻¹ δ of all features, S pooled over the two samples
+    statistic: float
     df: int
     error_df: float  # ν, degrees of freedom of S
     n_before: float
@@ -179,8 +184,8 @@ def drift(model: GaussianEstimator, X: RowsLike, sample_weight: WeightsLike = No
     Means, spreads, shares of levels and shares of missing values are compared column by column, and
     all means and shares together. Labels play no part. P-values are adjusted for the number of
     tests (Holm). If there are too few rows for a test, the change has a note instead of a p-value.
-    So has every change if weights do not count rows: they are not whole, and sum to no fewer than
-    the rows.
+    The same holds if weights are not whole numbers yet sum to at least the number of rows: they
+    then cannot be counts.
 
     Parameters
     ----------
@@ -287,6 +292,7 @@ class _Sample(NamedTuple):
             observed_by_class = moments.patterns.by_column().column_sums.weights
             observed = observed_by_class.sum(0)
             shares = observed_by_class / np.maximum(observed, 1e-300)
+            # ``means_low`` are the digits that were rounded off ``means``
             mean = mean + (shares * (moments.means - mean + moments.means_low)).sum(0)
             if moments.storage != "pooled":
                 within = moments.diagonals / np.maximum(moments.weights, 1e-300)[:, None]
@@ -419,7 +425,7 @@ def _hotelling(old: _Sample, new: _Sample) -> tuple[float, int, float]:
     scale = np.sqrt(np.diagonal(v))
     is_observed = (scale > 0) & (old.observed > 0) & (new.observed > 0)
     kept: Codes = np.flatnonzero(is_observed & ~_has_heavy_tails(old, new))
-    # with missing cells, S is as uncertain as its column with the fewest numbers
+    # ν = n − 2, n the fewest observed cells of a kept column: S is as uncertain as that column
     error_df = float((old.observed + new.observed)[kept].min(initial=all_df + 2)) - 2
     correlations = v[np.ix_(kept, kept)] / np.outer(scale[kept], scale[kept])
     values, vectors = np.linalg.eigh(correlations)
@@ -431,11 +437,11 @@ def _hotelling(old: _Sample, new: _Sample) -> tuple[float, int, float]:
 
 
 def _inverse_sizes(sample: _Sample) -> Floats:
-    """Return the variances of means, for unit variances of rows: 1/n, or (d, d) by columns."""
+    """Return 1/n; with missing cells, n_ij / (n_i n_j) of each pair of columns, (d, d)."""
     patterns = sample.moments.patterns
     if patterns is None:
         return np.asarray(1 / sample.total_weight)
-    # Cov(x̄_i, x̄_j) = σ_ij n_ij / (n_i n_j), where n_ij rows have both columns
+    # Cov(x̄_i, x̄_j) = σ_ij n_ij / (n_i n_j), where n_ij is the weight of rows with both columns
     pairs = patterns.available_sums().product_weights.sum(0)
     sizes = np.maximum(np.diagonal(pairs), 1e-300)
     return np.asarray(pairs / sizes / sizes[:, None])
@@ -448,6 +454,7 @@ def _has_heavy_tails(old: _Sample, new: _Sample) -> Flags:
     """
     most = min(old.total_weight, new.total_weight) / 2
     total = old.total_weight + new.total_weight
+    # the mean of an indicator is its share; the entries of numbers are replaced below
     shares = (old.total_weight * old.mean + new.total_weight * new.mean) / total
     # κ − 3 = 1/(p (1 − p)) − 6 of an indicator
     excess = 1 / np.clip(shares * (1 - shares), 1e-300, None) - 6

@@ -1,4 +1,7 @@
-"""Posteriors of every row as if it had not been seen: by downdates, or from moments without it."""
+"""Posteriors of every row as if it had not been seen.
+
+They are computed by rank-one downdates, or by estimating again from the moments of the other rows.
+"""
 
 from contextlib import suppress
 
@@ -43,7 +46,8 @@ def leave_one_out(
         Any member of the Gaussian family, or a classifier of counts.
     X, y, sample_weight : rows (n, d), labels (n,), weights (n,)
     refit_priors : bool, default=True
-        Whether class frequencies are counted without the row too, or once with all rows.
+        Whether class frequencies are counted without the row, too. If False, the priors of all
+        rows are kept.
 
     Examples
     --------
@@ -56,7 +60,7 @@ def leave_one_out(
         return leave_one_count_row_out(
             estimator, X, y, sample_weight, refit_priors=refit_priors
         )
-    settings = _closed_settings(estimator)
+    settings = _settings_without_auto(estimator)
     temperature = check_temperature(settings.temperature)
     whole = Table.of(
         X,
@@ -98,8 +102,8 @@ def leave_one_out(
     )
 
 
-def _closed_settings(estimator: object) -> Settings:
-    """Return the settings of a Gaussian estimator, refusing what is left open."""
+def _settings_without_auto(estimator: object) -> Settings:
+    """Return the settings of a Gaussian estimator; raise if one is still "auto"."""
     name = type(estimator).__name__
     if not is_gaussian(estimator):
         raise InvalidParameterError(
@@ -131,6 +135,7 @@ def _left_out_scores(
             settings, moments, table, temperature, i, refit_priors=refit_priors
         )
 
+    # naive Bayes or a tree on categories, for example: their levels have no downdate
     reads_levels = moments.schema is not None and not settings.reads_numbers
     if reads_levels or moments.patterns is not None or moments.storage == "rows":
         return np.stack([refitted(i) for i in range(table.n_rows)])
@@ -139,6 +144,7 @@ def _left_out_scores(
     encoded, _ = table.encoded(encoding)
     x = np.asarray(encoded.x, np.float64)
     scores = downdated_scores(settings, numbers, x, table.codes, table.weights)
+    # NaN: the downdate lost too many digits, or these settings have none
     has_no_scores = np.isnan(scores.sum(1))
     _add_log_priors(scores, settings, moments, table.codes, table.weights, refit=refit_priors)
     for i in np.flatnonzero(has_no_scores).tolist():
@@ -160,7 +166,8 @@ def _refitted_scores(
     others = _without(moments, table, i)
     if not refit_priors:
         settings = settings.with_priors_of(moments.weights, others)
-    elif not others.weights.all():  # a class without rows has prior 0
+    elif not others.weights.all():
+        # a class without rows has the prior 0, not a smoothed one
         settings = settings.with_priors_of(others.weights, others)
     # the temperature matters where all of a row is missing: its posterior is then the prior
     model = estimate(others, settings, quiet=True).with_temperature(temperature)
@@ -179,10 +186,11 @@ def _without(moments: Moments, table: Table, i: int) -> Moments:
 
     with suppress(ForgetError):
         others = moments - moments_of(table.take(slice(i, i + 1)))
-        varied = moments.scatter.pooled_diagonal() > 0
-        varies = others.scatter.pooled_diagonal() > 0
-        # a row without which a column is constant is an outlier too: its mean would be rounded
-        is_exact = np.array_equal(varied, varies)
+        varies_with_row = moments.scatter.pooled_diagonal() > 0
+        varies_without_row = others.scatter.pooled_diagonal() > 0
+        # a row without which a column is constant is an outlier, too: the rounded mean of the
+        # column would remain, not its exact constant
+        is_exact = np.array_equal(varies_with_row, varies_without_row)
         if is_exact and (others.fourth is not None or not keeps_fourth):
             return others
     return moments_of(table.take(np.arange(table.n_rows) != i))
@@ -203,8 +211,9 @@ def _add_log_priors(
         scores += log_priors_of(settings, moments)
         return
     with np.errstate(divide="ignore"):
-        # π_k ∝ w_k + a, less the row's weight for its own class
+        # π_k ∝ w_k + a, and w_k − w + a for the row's own class
         scores += np.log(moments.weights + a)
         total = moments.weights[truth] + a
         rows = np.arange(len(truth))
+        # (w_k − w + a) / (w_k + a), at least a / (w_k + a) against rounding
         scores[rows, truth] += np.log(np.maximum(total - w, a) / total)
