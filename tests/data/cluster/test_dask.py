@@ -182,7 +182,7 @@ def test_a_partition_that_is_no_table_is_named(client, frame):
 
 def test_futures_without_their_client_are_refused(client, frame):
     futures = client.scatter([frame], hash=False)
-    with pytest.raises(InvalidParameterError, match="need the client that made them"):
+    with pytest.raises(InvalidParameterError, match="need the client that created them"):
         sf.summarize(futures, "t")
 
 
