@@ -27,7 +27,7 @@ from suffice.core.text.numbers import (
 Document: TypeAlias = Mapping[str, Any]
 ROWS = {
     "random rows": "held-out rows",
-    "unseen groups": "rows of unseen groups",
+    "unseen groups": "rows in unseen groups",
     "the future": "later rows",
 }
 MOST_NAMED = 5  # names that a list has in full
@@ -81,7 +81,7 @@ def _model(document: Document, name: str) -> dict[str, Any]:
 
 
 def _others(document: Document) -> list[dict[str, Any]]:
-    """Return the judged models but the constant one and the recommended one."""
+    """Return all models except the constant one and the recommended one."""
     return [
         each
         for each in document["models"]
@@ -354,7 +354,7 @@ def _why_simplest(document: Document, least: str) -> Iterator[str]:
 
 
 def _why_only_one(document: Document) -> Iterator[str]:
-    """Yield by how much every other eligible model errs more often, where only one does not."""
+    """Yield by how many points every other eligible model makes more errors, if all do."""
     rule = document["choice_rule"]
     chosen = _model(document, document["recommended"])
     others = _others(document)
@@ -373,7 +373,7 @@ def _limited(model: Document, rule: Document) -> str:
     limited = loss(rule["losses"][model["model"]])
     if limited == loss(model["log_loss"]):
         return limited
-    return f"{limited}, counting at most {rule['largest']:.0f} per row"
+    return f"{limited}, capped at {rule['largest']:.0f} per row"
 
 
 def _why_not(other: Document, chosen: Document, document: Document) -> Iterator[str]:
@@ -381,8 +381,8 @@ def _why_not(other: Document, chosen: Document, document: Document) -> Iterator[
     name = other["model"]
     error = percent(other["error"])
     if other["error"] <= chosen["error"]:
-        how = "as" if other["error"] == chosen["error"] else "less"
-        yield f"{_capital(name)} errs {how} often ({error})"
+        how = "as many" if other["error"] == chosen["error"] else "fewer"
+        yield f"{_capital(name)} makes {how} errors ({error})"
     if other["log_loss"] is None:
         return
     log_loss = loss(other["log_loss"])
@@ -416,7 +416,7 @@ def _choice(document: Document) -> Iterator[str]:
         yield f"The error is then {error} {between}: the price of choosing."
     if choice["n_rows"]:
         yield (
-            f"On {choice['n_rows']:,} other rows, which had no part in the choice of the model, it "
+            f"On {choice['n_rows']:,} other rows, which were not used to choose the model, it "
             f"misclassifies {error} {between}."
         )
 

@@ -103,6 +103,15 @@ BANNED = {
     r"\btests speak against\b|\bnothing speaks against\b": "tests reject, no evidence against",
     r"\bno part in either\b": "held-out rows",
     r"\brows that (?:only )?judge\b": "held-out rows",
+    r"\bjudged (?:by|on)\b": "predicted by, evaluated on",
+    r"\bjudged? (?:model|row)s?\b": "evaluated model, held-out row",
+    r"\bderivatives? (?:of \S+ )?by\b": "derivative with respect to",
+    r"\berrs? (?:as|less|more) often\b": "makes as many, fewer or more errors",
+    r"\bcounting at most\b": "capped at",
+    r"\balone predicts?\b": "predicts … on its own",
+    r"\bof (?:least|greatest) (?:error|posterior|likelihood|score|variance)\b": (
+        "with the lowest, with the greatest"
+    ),
     r"\butili[sz]e": "use",
     r"\bsimply\b": "leave it out",
     r"\bobviously\b": "leave it out",

@@ -71,14 +71,14 @@ def test_who_errs_less_often_is_named_with_the_reason_against_it(comparisons):
     for result in comparisons.values():
         reason = reason_for(result)
         own = result[result.reference]
-        for how in ("errs as often (", "errs less often ("):
+        for how in ("makes as many errors (", "makes fewer errors ("):
             if how in reason:
                 n_rivals += 1
                 before, after = reason.split(f" {how}")
                 name = before.split(". ")[-1].lower()
                 rival = next(o for o in result.outcomes if o.name.lower() == name)
                 assert after.startswith(percent(rival.error))
-                assert (rival.error == own.error) == (how == "errs as often (")
+                assert (rival.error == own.error) == (how == "makes as many errors (")
                 assert rival.error <= own.error
     assert n_rivals >= 2
 
@@ -101,8 +101,8 @@ def test_a_worse_log_loss_does_not_read_as_the_least_one():
     assert (made.chosen, made.close) == (0, (0,))
     assert loss(result["least"].log_loss) == loss(result["worse"].log_loss)
     assert _why_not(result, made, 1) == (
-        f"Worse errs as often ({percent(result['worse'].error)}), but cannot be written as an "
-        "equation or a single tree."
+        f"Worse makes as many errors ({percent(result['worse'].error)}), but cannot be written "
+        "as an equation or a single tree."
     )
 
 
@@ -180,7 +180,7 @@ def test_posteriors_worse_than_the_class_frequencies_lose_to_usable_ones_of_more
     own = result[result.reference]
     assert own.log_loss < result.baseline.log_loss
     assert (
-        f"Decision tree errs less often ({percent(tree.error)}), but its posteriors are worse"
+        f"Decision tree makes fewer errors ({percent(tree.error)}), but its posteriors are worse"
     ) in reason_for(result)
     assert "significant, p" in result.verdict  # the price in errors
     assert not [each for each in result.caveats if each.code == "posteriors"]
@@ -336,4 +336,4 @@ def test_a_rival_of_no_larger_log_loss_is_not_said_to_have_a_worse_one():
 def test_the_log_loss_of_a_reason_is_the_one_that_the_rule_compares():
     losses = losses_of_four(0.30, 0.33, 0.35)
     assert _log_loss_of_rule(losses, 1, 0.3) == "0.300"
-    assert _log_loss_of_rule(losses, 1, 2.829) == "0.300, counting at most 10 per row"
+    assert _log_loss_of_rule(losses, 1, 2.829) == "0.300, capped at 10 per row"

@@ -174,7 +174,7 @@ def _reasons(comparison):
         yield f"lowest log-loss ({o.name}, {loss(o.log_loss)})"
         yield f"of the lowest ({o.name}, {loss(o.log_loss)})"
         yield f"it has the fewest parameters ({count(o.n_parameters)}) of the models"
-        yield from (f"errs {how} often ({percent(o.error)})" for how in ("as", "less"))
+        yield from (f"{how} errors ({percent(o.error)})" for how in ("as many", "makes fewer"))
         yield f"one standard error worse ({loss(o.log_loss)})"
         yield f"has fewer parameters ({count(o.n_parameters)})"
         yield f"makes more errors ({percent(o.error)})"
@@ -241,7 +241,7 @@ def _verdict(report):
         yield f"gives {j.name} in {same} of {n} folds"
         yield f"The error is then {told}: the price of choosing"
         yield (
-            f"On {count(c.n_rows)} other rows, which had no part in the choice of the model, it "
+            f"On {count(c.n_rows)} other rows, which were not used to choose the model, it "
             f"misclassifies {told}"
         )
     if j.verdict.threshold is not None:

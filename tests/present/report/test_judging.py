@@ -79,7 +79,7 @@ def test_of_many_rows_others_than_the_compared_ones_test_the_choice(mixed, monke
     assert (found.error, found.n_rows) == (pytest.approx(wrong.mean()), 120)
     interval = stats.binomtest(int(wrong.sum()), 120).proportion_ci(method="wilson")
     assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
-    assert "On 120 other rows, which had no part in the choice" in " ".join(
+    assert "On 120 other rows, which were not used to choose the model" in " ".join(
         result.judgement.verdict.sentences
     )
 

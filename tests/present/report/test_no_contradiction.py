@@ -124,7 +124,7 @@ def test_a_wrong_reason_and_a_wrong_caveat_are_noticed(rare_report):
     log_loss = rare_report.comparison[answer.model].log_loss
     for reason in (
         f"Why {answer.model}: least log-loss ({log_loss + 0.01:.3f}).",
-        "Decision tree errs less often (1.2 %), but cannot be written down.",
+        "Decision tree makes fewer errors (1.2 %), but cannot be written as a single tree.",
         "Why the moon: least log-loss (0.100).",
     ):
         other = replace(answer, reasons=(reason,))

@@ -201,7 +201,7 @@ def test_the_reason_names_the_price_of_a_model_that_cannot_be_written_down():
     (said,) = found.verdict.sentences
     limited = np.minimum(found.outcome.row_losses[1], 10).mean()
     assert said.startswith(
-        f"Why nearest neighbours: it has the lowest log-loss ({limited:.3f}, counting at most 10 "
+        f"Why nearest neighbours: it has the lowest log-loss ({limited:.3f}, capped at 10 "
         "per row)."
     )
     assert (

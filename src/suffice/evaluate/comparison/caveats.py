@@ -268,7 +268,7 @@ def _on_rare_classes(
 
 
 def leaking_columns(caveats: Iterable[Caveat]) -> tuple[str, ...]:
-    """Return the columns that alone predict nearly every class."""
+    """Return the columns that predict nearly every class on their own."""
     return tuple(
         column for caveat in caveats if caveat.code == "leak" for column in caveat.columns
     )

@@ -84,11 +84,11 @@ def _log_loss_of_rule(losses: RowLosses, model: int, log_loss: float) -> str:
     limited = loss_text(losses.means[LOG_LOSS, model])
     if limited == loss_text(log_loss):
         return limited
-    return f"{limited}, counting at most {LARGEST:.0f} per row"
+    return f"{limited}, capped at {LARGEST:.0f} per row"
 
 
 def _why_only_one(losses: RowLosses, recommendation: Recommendation, rows: str) -> str:
-    """Return that every other eligible model errs more often, and by how much at least."""
+    """Return that every other eligible model makes more errors, and by how much at least."""
     name = losses.names[recommendation.chosen]
     errors = losses.means[ERROR]
     others = [
@@ -120,7 +120,7 @@ def _has_least(losses: RowLosses, recommendation: Recommendation) -> bool:
 
 
 def _rival(losses: RowLosses, recommendation: Recommendation) -> int | None:
-    """Return the other model of fewest errors, if it makes no more than the chosen one."""
+    """Return the other model with the fewest errors, if it makes no more than the chosen one."""
     others = [
         m
         for m, name in enumerate(losses.names)
@@ -132,9 +132,9 @@ def _rival(losses: RowLosses, recommendation: Recommendation) -> int | None:
 
 
 def _smaller_with_less_loss(losses: RowLosses, recommendation: Recommendation) -> int | None:
-    """Return the smallest model of no more loss than the chosen one and fewer parameters, if any.
+    """Return the smallest model with fewer parameters and no more loss than the chosen one, if any.
 
-    It was not chosen because it errs more often, by more than the rule allows.
+    It was not chosen because it makes more errors than the rule allows.
     """
     loss = losses.means[recommendation.loss]
     errors = losses.means[ERROR]
@@ -184,7 +184,7 @@ def _why_not(comparison: Comparison, recommendation: Recommendation, rival: int)
     name = other.name[0].upper() + other.name[1:]
     error = percent(other.error)
     is_equal = losses.means[ERROR, rival] == losses.means[ERROR, recommendation.chosen]
-    how = "errs as often" if is_equal else "errs less often"
+    how = "makes as many errors" if is_equal else "makes fewer errors"
     if np.isnan(other.log_loss) and recommendation.loss == LOG_LOSS:
         return f"{name} {how} ({error}), but predicts no probabilities."
     is_useless = recommendation.loss == LOG_LOSS and not losses.has_useful_posteriors(rival)

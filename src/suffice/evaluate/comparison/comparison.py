@@ -516,7 +516,9 @@ def _cases(models: tuple[ComparedModel, ...], folds: Folds, seed: int) -> list[C
     if n_rows <= MANY_ROWS:
         return [Case(model, folds) for model in models]
     sample = folds.sampled(SAMPLE_ROWS, seed)
-    note = f"judged on a stratified sample of {len(sample.judged_rows):,} of {n_rows:,} rows"
+    note = (
+        f"evaluated on a stratified sample of {len(sample.judged_rows):,} of {n_rows:,} rows"
+    )
     return [
         Case(model, sample, note) if model.is_slow else Case(model, folds) for model in models
     ]

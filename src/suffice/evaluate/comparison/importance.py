@@ -66,7 +66,7 @@ def permutation_importance(
         rises[:, :, LOG_LOSS], LOSSES[LOG_LOSS], names, rows.weights, outcome.units
     )
     shares = np.bincount(rows.truth, rows.weights) / rows.weights.sum()
-    # a model that errs as often as the most frequent class does has no error to explain
+    # a model that makes no fewer errors than the constant one has no error to explain
     explains_error = by_error[0].low > 0 and outcome.error < 1 - shares.max()
     if explains_error or np.isnan(by_log_loss[0].mean):
         return by_error

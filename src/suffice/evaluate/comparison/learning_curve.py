@@ -1,4 +1,4 @@
-"""Error by the number of rows learnt from: generative against discriminative classifiers."""
+"""Error by the number of training rows: generative against discriminative classifiers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -106,8 +106,8 @@ def learning_curve(
 ) -> LearningCurve:
     """Return how error falls with the number of training rows, for each of several models.
 
-    Each repeat keeps a test part apart, orders the other rows at random within each class, and
-    lets every model learn from the same first rows. Rows with missing values are left out. Ng &
+    Each repeat holds out a test part and orders the other rows at random within each class. All
+    models are fitted to the same first rows. Rows with missing values are left out. Ng &
     Jordan (2001), *Advances in Neural Information Processing Systems* 14, 841–848.
 
     Parameters
@@ -163,7 +163,7 @@ def learning_curve(
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """The error expected of a model that has learnt from more rows."""
+    """The expected error of a model that is fitted to more rows."""
 
     n_rows: int
     error: float
@@ -173,13 +173,13 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Growth:
-    """How the error of one model falls as rows come in, and what more rows would bring."""
+    """How the error of one model falls with more rows, and a forecast for still more rows."""
 
     model: str
     sizes: Codes  # training rows  (S,)
     error: Floats  # mean over repeats  (S,)
     n_repeats: int
-    forecast: tuple[Forecast, ...]  # from all rows at hand to several times as many
+    forecast: tuple[Forecast, ...]  # from all available rows to several times as many
 
     @property
     def helps(self) -> str:

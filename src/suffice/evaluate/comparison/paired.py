@@ -315,14 +315,14 @@ def _t(centre: float, standard_error: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceEstimate:
-    """The error of the whole procedure, choice included, on rows that had no part in the choice."""
+    """The error of the whole procedure, choice included, on rows that did not affect the choice."""
 
     error: float
     low: float  # its 95 % interval
     high: float
     choices: tuple[str, ...]  # the model that the other folds chose, fold by fold
     n_rows: int  # of a test that no fold saw, where there was one
-    p_value: float = np.nan  # that it errs as often as the constant model
+    p_value: float = np.nan  # of equal error with the constant model
 
     @classmethod
     def of_rows(

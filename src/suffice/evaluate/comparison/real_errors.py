@@ -1,4 +1,4 @@
-"""The error of random rows, of unseen groups and of the future."""
+"""The error on random rows, on unseen groups and on later rows."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -44,7 +44,7 @@ GROUP_WORDS = {
     "subject",
     "user",
 }
-MOST_SECONDS = 30.0  # that the fits of one kind of split may take
+MOST_SECONDS = 30.0  # for the fits of one kind of split
 N_FOLDS = 5
 
 
@@ -56,7 +56,7 @@ class RealError:
     error: float
     low: float  # its 95 % interval
     high: float
-    n_rows: int  # that were judged
+    n_rows: int  # that were held out
     difference: float  # from random rows, on the same rows; 0 for random rows themselves
     p_value: float  # of that difference, NaN for random rows
 
@@ -68,12 +68,12 @@ class RealError:
 
 @dataclass(frozen=True, slots=True)
 class RealErrors:
-    """The errors of one model by random rows, unseen groups and the future, as far as known."""
+    """The errors of one model on random rows, unseen groups and later rows, as far as known."""
 
     model: str
     errors: tuple[RealError, ...]  # random rows first
     left_out: tuple[str, ...] = ()  # splits that were not tried, with the reason
-    groups_name: str = ""  # of the column that tells the groups
+    groups_name: str = ""  # of the column that defines the groups
 
     def document(self) -> dict[str, object]:
         """Return the errors as JSON holds them."""
@@ -100,7 +100,7 @@ class RealErrors:
 
     @property
     def headline(self) -> RealError:
-        """The largest error that is significantly above that of random rows, else that one."""
+        """The largest error significantly above that of random rows, or else the latter."""
         worse = [error for error in self.errors if error.is_worse]
         return max(worse, key=lambda error: error.error, default=self.errors[0])
 
@@ -150,9 +150,9 @@ def real_errors(
 
     ``judged`` holds the results that are already known.
 
-    Models that are functions of sums are read from them; others are fitted again, as long as about
-    30 seconds suffice for each kind of split. A split that cannot be made is left out with its
-    reason.
+    Models that are functions of sums are computed from them. Others are fitted again if that takes
+    at most about 30 seconds for each kind of split. A split that cannot be made is left out, and
+    the reason is kept.
     """
     known = judged or {}
     first = known.get("random rows")
@@ -230,7 +230,7 @@ def suggested_groups(columns: Mapping[str, Array]) -> str | None:
     """Return the column that seems to number persons, sites or the like, by its name and values.
 
     It has at least five values, each of them in two rows or more on average, and none in more than
-    half of the rows. Numbers are whole.
+    half of the rows. Numbers must be integers.
     """
     for name, values in columns.items():
         words = set(re.split(r"[^a-z]+", name.lower()))

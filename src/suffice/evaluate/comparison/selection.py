@@ -1,4 +1,4 @@
-"""The best of the models compared, and its test on rows that had no part in the choice."""
+"""The best of the models compared, and its test on rows that were not used for the choice."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -30,7 +30,7 @@ Usable: TypeAlias = Literal["yes", "with care", "no"]
 Measure: TypeAlias = Literal["error", "log-loss", "balanced accuracy"]
 _HELD_OUT: dict[Split, str] = {
     "random rows": "held-out rows",
-    "unseen groups": "rows of unseen groups",
+    "unseen groups": "rows in unseen groups",
     "the future": "later rows",
 }
 WORTH_SAYING = 5e-4  # difference of two errors
@@ -217,14 +217,14 @@ class StatedError(NamedTuple):
     error: float
     low: float  # its 95 % interval
     high: float
-    p_value: float  # that the constant classifier errs as often
+    p_value: float  # of equal error with the constant classifier
     includes_choice: bool  # whether it is that of the choice, not of the model itself
 
 
 class Standing(NamedTuple):
-    """What the numbers of a comparison say of its reference.
+    """What the numbers of a comparison say about its reference.
 
-    "yes": it errs significantly less often than the constant classifier, with the choice of the
+    "yes": it makes significantly fewer errors than the constant classifier, with the choice of the
     model included; it has no serious caveat; and it finds at least two thirds of every class.
     "with care": otherwise, if it is significantly better by error, log-loss or balanced accuracy.
     "no": it is significantly better by none of them.
@@ -239,7 +239,7 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClassRecall:
-    """How many held-out rows of a class are predicted as it."""
+    """How many held-out rows of a class are predicted as this class."""
 
     label: Any
     n_found: int
@@ -278,7 +278,7 @@ class Verdict:
 
     @property
     def error(self) -> float:
-        """The error of the whole procedure on rows not seen, choice included where it differs."""
+        """The error of the whole procedure on held-out rows, choice of the model included."""
         return self.standing.error.error
 
     @property
@@ -401,7 +401,7 @@ class Verdict:
         high = percent(choice.high)
         if choice.n_rows:
             return (
-                f"On {choice.n_rows:,} other rows, which had no part in the choice of the model, "
+                f"On {choice.n_rows:,} other rows, which were not used to choose the model, "
                 f"it misclassifies {error} ({low} to {high})."
             )
         n_folds = len(choice.choices)
@@ -445,7 +445,7 @@ def verdict_on(
     chosen : bool
         Whether the comparison chose the model, rather than a user.
     tested : ChoiceEstimate, optional
-        The error on rows that had no part in the choice; by default it is estimated by the folds.
+        The error on rows that were not used for the choice; by default the folds estimate it.
     first, last : caveats
         The first ones forbid the verdict "yes"; the last ones follow those of the verdict itself.
     """
@@ -569,7 +569,7 @@ def _counted_once(rows: Predictions) -> Floats:
 
 
 def _useful_threshold(model: Outcome) -> Threshold | None:
-    """Return the threshold of most balanced accuracy for the rarer of two classes.
+    """Return the threshold with the highest balanced accuracy for the rarer of two classes.
 
     None if there are no posteriors, or if ranking by them is not better than chance.
     """
@@ -619,12 +619,12 @@ def choice_document(choice: ChoiceEstimate | None) -> dict[str, object] | None:
 
 
 def most_missed(recalls: Sequence[ClassRecall]) -> ClassRecall:
-    """Return the class with the largest share missed; among equal shares, the one of most rows."""
+    """Return the class with the largest share missed; among equals, the one with most rows."""
     return min(recalls, key=lambda recall: (recall.n_found / recall.of, -recall.of))
 
 
 def all_most_missed(recalls: Sequence[ClassRecall]) -> tuple[ClassRecall, ...]:
-    """Return all classes with the largest share missed, the one of most rows first."""
+    """Return all classes with the largest share missed, the one with the most rows first."""
     worst = most_missed(recalls)
     tied = [each for each in recalls if each.n_found * worst.of == worst.n_found * each.of]
     return tuple(sorted(tied, key=lambda recall: -recall.of))

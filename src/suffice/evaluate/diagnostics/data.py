@@ -18,8 +18,8 @@ from suffice.typing import Array, Codes, Floats, LabelsLike, RowsLike
 FEWEST_ROWS = 20  # from which a column can be suspicious
 ENOUGH_ROWS = 5_000  # used to test single columns
 MOST_COLUMNS = 200
-# A column that alone predicts the class is suspicious if its error is at most this, and at most
-# this share of the error of always predicting the largest class.
+# A column that predicts the class on its own is suspicious if its error is at most this, and at
+# most this share of the error of always predicting the largest class.
 TOO_GOOD_ERROR = 0.03
 TOO_GOOD_SHARE = 0.1
 # near copies are looked for of so many rows, among so many rows

@@ -114,7 +114,7 @@ def lecture(X: RowsLike, y: Labels, title: str, cv: int = 10) -> Lecture:
 
 
 def _logistic(X: RowsLike, y: Labels) -> LogisticRegression:
-    """Return the fit of greatest likelihood, or of penalty 1 for classes that are separable."""
+    """Return the maximum-likelihood fit, or a fit with penalty 1 if the classes are separable."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeparationWarning)  # the page says it
         return LogisticRegression(l2=0).fit(X, y)

@@ -38,13 +38,13 @@ MOST_CLASSES = 8  # classes whose recall is shown
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the page, the terminal, JSON and ``Report.verdict`` say first, in the same words."""
+    """The answer that the page, the terminal, JSON and ``Report.verdict`` all start with."""
 
     usable: Usable
     headline: str
     model: str  # the one that is recommended
     standing: (
-        Standing  # the error that the headline states, gains, and what is found of each class
+        Standing  # the error that the headline states, gains, and the recall of each class
     )
     threshold: Threshold | None  # lower threshold that finds more of the rarer class
     auc: float
@@ -57,7 +57,7 @@ class Answer:
     measured: str  # how the errors were counted
     real_errors: RealErrors | None = None  # of other splits
     caveat_details: tuple[Caveat, ...] = ()  # each with its numbers
-    choice_rule: dict[str, object] | None = None  # what each step of the rule left, by name
+    choice_rule: dict[str, object] | None = None  # models left after each step, by name
 
     @classmethod
     def of(cls, findings: Findings) -> Self:
@@ -160,7 +160,7 @@ def _caveats(findings: Findings) -> tuple[Caveat, ...]:
 
 
 def _choice_rule(comparison: Comparison) -> dict[str, object] | None:
-    """Return what each step of the rule of choice left, as JSON holds it; None if not chosen."""
+    """Return the models left after each step of the choice, for JSON; None if not chosen."""
     if not comparison.is_chosen:
         return None
     losses = comparison.row_losses
@@ -178,7 +178,7 @@ def _choice_rule(comparison: Comparison) -> dict[str, object] | None:
 
 
 def answer_section(findings: Findings, answer: Answer) -> page.Section:
-    """Return the section that a reader in a hurry reads."""
+    """Return the section at the top of the page."""
     blocks: list[page.Block] = [page.Paragraph(answer.headline, answer.usable)]
     blocks.extend(page.Paragraph(caveat, "caution") for caveat in answer.caveats)
     blocks.append(page.Paragraph(answer.next_step, "lead"))

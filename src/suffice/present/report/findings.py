@@ -49,11 +49,11 @@ class Findings:
     """All that a report is written from: rows, models compared on them, and the chosen one."""
 
     data: DocumentedTable
-    sample: DocumentedTable  # the judged rows: all, unless there are many
+    sample: DocumentedTable  # the evaluated rows: all, unless there are many
     comparison: Comparison  # its reference is the chosen one
     estimator: Any  # fitted on all rows, or on those judged where that would take too long
     gaussian: Any  # the Gaussian classifier behind it, None where there is none
-    held_out: Predictions  # of the judged rows, in their order, each while it was held out
+    held_out: Predictions  # of the evaluated rows, in order, each while it was held out
     checks: DataChecks
     calibration: Calibration | None  # of held-out posteriors, None where there are none
     verdict: Verdict
@@ -109,17 +109,17 @@ class Findings:
         return np.asarray(np.argsort(-ratio, kind="stable"))
 
     def predicted_class(self, row: int) -> str:
-        """Return the class predicted for a judged row, or that there is none."""
+        """Return the class predicted for an evaluated row, or a note that there is none."""
         k = self.held_out.predicted[row]
         return self.class_names[k] if k >= 0 else "none"
 
     def tip(self, row: int) -> str:
-        """Return what is known of a judged row."""
+        """Return the id, the true class and the predicted class of an evaluated row."""
         truth = self.class_names[self.held_out.truth[row]]
         return f"{self.id(row)}: {truth}, predicted {self.predicted_class(row)}"
 
     def id(self, row: int) -> str:
-        """Return what a person finds a judged row by."""
+        """Return the id or number that identifies an evaluated row."""
         return str(self.sample.ids[row])
 
 

@@ -163,7 +163,7 @@ export function symmetricEigen(M) {
     return { values: M[0], vectors: [[1]] };
   }
   const [[a, b], [, c]] = M;
-  // the axis of greatest variance lies at the angle θ with tan 2θ = 2b / (a − c)
+  // the axis with the greatest variance lies at the angle θ with tan 2θ = 2b / (a − c)
   const theta = 0.5 * Math.atan2(2 * b, a - c);
   const u = Math.cos(theta);
   const v = Math.sin(theta);

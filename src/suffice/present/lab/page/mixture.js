@@ -87,7 +87,7 @@ function addDeviation(total, scatter, row, mean, weight) {
   }
 }
 
-/** Return the parts of greatest posterior for the sums of an E-step. */
+/** Return the parts with the greatest posterior for the sums of an E-step. */
 function maximisation(parts, { weights, sums, scatters }, psi, kappa) {
   const total = sum(weights);
   return parts.map(({ mean }, r) => {
