@@ -106,6 +106,8 @@ def residuals_of(
     a, log_total, p = probabilities_of(xp, scores)
     class_codes = xp.arange(a.shape[0], dtype=codes.dtype, device=a.device)
     t = xp.astype(codes == class_codes[:, None], a.dtype)
+    # −Σ_k t_k log p_k = log Σ_k exp a_k − Σ_k t_k a_k
+    # with two classes: −(t log y + (1 − t) log(1 − y)), y = p_2
     loss = xp.sum(w * (log_total - xp.sum(a * t, axis=0)))
     return loss, ((p - t) * w)[1:, :], p[1:, :]
 

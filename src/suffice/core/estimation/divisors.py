@@ -4,7 +4,8 @@ With w_k the weight of class k and M_k its scatter,
 
     Σ_k = M_k / w_k  or  M_k / (w_k − 1)      tied  Σ = Σ_k M_k / w  or  Σ_k M_k / (w − K)
 
-and, averaged over tied classes, Σ = Σ_k w_k / w · M_k / (w_k − 1).
+and, averaged over tied classes, Σ = Σ_k w_k / w · M_k / (w_k − 1). With S_k = M_k / w_k, the first
+tied form is Σ_k (w_k / w) S_k. The scatters of a group are added in ``groups.py``.
 """
 
 from dataclasses import replace

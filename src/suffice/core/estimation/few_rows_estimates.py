@@ -25,11 +25,12 @@ from suffice.core.model.covariance import Covariance
 from suffice.core.model.few_rows_covariance import (
     LowRankCovariance,
     NestedCovariance,
-    scaled_gram,
 )
 from suffice.core.moments import Moments
 from suffice.core.moments.row_scatter import RowScatter
 from suffice.typing import Codes, Floats
+
+_FEATURES_AT_A_TIME = 2_048  # that are scaled in a copy, so that no second table is in memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,8 +120,8 @@ class GroupSpectrum:
         divisor = few.divisor(g)
         # a group of one row, or none, has no spread
         roots = np.sqrt(w / divisor) if divisor > 0 else np.zeros(len(w))
-        gram = scaled_gram(few.stacked, members, scale) * roots * roots[:, None]
-        # G = U diag(λ) Uᵀ
+        # Z = √(w / divisor) z / s,  G = Z Zᵀ = U diag(λ) Uᵀ
+        gram = _scaled_gram(few.stacked, members, scale) * roots * roots[:, None]
         eigenvalues, u = symmetric_eigen(gram)
         largest = float(eigenvalues[-1]) if len(eigenvalues) else 0.0
         kept = eigenvalues > len(eigenvalues) * EPS * max(largest, 0.0)
@@ -304,3 +305,13 @@ class FilledReference:
         eigenvalues = self.covariance.eigenvalues.copy()
         eigenvalues[:n_inside] *= factor
         return replace(self.covariance, eigenvalues=eigenvalues)
+
+
+def _scaled_gram(rows: Floats, members: Codes, scale: Floats) -> Floats:
+    """Return (z/s)(z/s)ᵀ of some rows z, some features at a time, (r, r)."""
+    gram = np.zeros((len(members), len(members)))
+    for lo in range(0, len(scale), _FEATURES_AT_A_TIME):
+        features = slice(lo, lo + _FEATURES_AT_A_TIME)
+        scaled = rows[:, features][members] / scale[features]
+        gram += scaled @ scaled.T
+    return gram

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from suffice.core.model.covariance import FullCovariance
     from suffice.core.model.rows_by_pattern import MissingPatterns
 
-_FEATURES_AT_A_TIME = 2_048  # that are scaled in a copy, so that no second table is in memory
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LowRankCovariance:
@@ -244,13 +242,3 @@ def _as_full(sigma: Floats) -> FullCovariance:
     from suffice.core.model.covariance import FullCovariance
 
     return FullCovariance.of(sigma)
-
-
-def scaled_gram(rows: Floats, members: Codes, scale: Floats) -> Floats:
-    """Return G = Z Zᵀ of some rows in units of s, some features at a time, (r, r)."""
-    gram = np.zeros((len(members), len(members)))
-    for lo in range(0, len(scale), _FEATURES_AT_A_TIME):
-        features = slice(lo, lo + _FEATURES_AT_A_TIME)
-        scaled = rows[:, features][members] / scale[features]
-        gram += scaled @ scaled.T
-    return gram

@@ -70,6 +70,7 @@ class Readout(ABC):
 class Posterior(Readout):
     """softmax(a / T): pₖ = exp dₖ / (1 + Σ exp d over the other classes).
 
+    Bayes: p(k∣x) = p(x∣k) πₖ / Σⱼ p(x∣j) πⱼ = softmax(a), aₖ = log p(x∣k) + log πₖ.
     Here dₖ = (aₖ − max a) / T. Two classes with T = 1: p₂ = σ(a₂ − a₁), σ(t) = 1 / (1 + exp(−t)).
     """
 

@@ -5,8 +5,9 @@ from typing import TypeAlias
 import numpy as np
 
 from suffice.core.linalg import balanced
+from suffice.core.model.covariance import Covariance
 from suffice.core.model.gaussian import GaussianModel
-from suffice.core.model.geometry.hyperplane import Hyperplane, hyperplane_between
+from suffice.core.model.geometry.hyperplane import Hyperplane
 from suffice.core.model.geometry.quadric import Quadric, quadric_between
 from suffice.core.model.geometry.surface import ClassTerms, Sides
 from suffice.errors import InvalidParameterError
@@ -37,7 +38,6 @@ def boundary_between(
                 f"class {label!r} has prior 0, so it has no boundary: give it a positive prior"
             )
     mu_a, mu_b = model.means[[a, b]]
-    # tied: w_a − w_b = Σ⁻¹(μ_a − μ_b), in ``hyperplane_between``
     if model.group_of[a] == model.group_of[b]:
         return hyperplane_between(
             mu_a,
@@ -66,6 +66,28 @@ def boundary_between(
         terms_a,
         terms_b,
         anchor=m,
+        feature_names=feature_names,
+        labels=labels,
+    )
+
+
+def hyperplane_between(
+    mu_a: Floats,
+    mu_b: Floats,
+    covariance: Covariance,
+    *,
+    log_prior_ratio: float,
+    feature_names: tuple[str, ...] | None,
+    labels: Sides | None,
+) -> Hyperplane:
+    """Return where two Gaussian classes of one covariance are equally probable."""
+    # (w_a − w_b)ᵀx + (w_a0 − w_b0) = 0 with w_a − w_b = Σ⁻¹(μ_a − μ_b)
+    # at the middle m = ½ (μ_a + μ_b) of the means the left side is log π_a/π_b
+    w = covariance.precision_times((mu_a - mu_b)[None])[0]
+    return Hyperplane.about(
+        point=mu_b + 0.5 * (mu_a - mu_b),
+        w=w,
+        value=log_prior_ratio,
         feature_names=feature_names,
         labels=labels,
     )

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from suffice.core.model.covariance import Covariance
 from suffice.core.model.geometry.surface import (
     Expansion,
     Sides,
     Surface,
+    as_points,
     fixed,
     with_sign,
 )
@@ -91,6 +91,11 @@ class Hyperplane(Surface):
     def _coefficients(self) -> tuple[None, Floats, float]:
         return None, self.w, self.w_0
 
+    def evaluate(self, x: npt.ArrayLike) -> Floats:
+        """Return y(x), (n,): for classes, the log odds of ``labels[0]`` against ``labels[1]``."""
+        # y(x) = wᵀx + w_0 = wᵀ(x − m) + y(m)
+        return (as_points(x, self.n_features) - self._anchor) @ self.w + self._value_at_anchor
+
     def signed_distance(self, x: npt.ArrayLike) -> Floats:
         """Return y(x) / ‖w‖, (n,); infinite if w = 0, since there is no boundary."""
         return self._over_length(self.evaluate(x))
@@ -126,24 +131,3 @@ class Hyperplane(Surface):
         unit = self.w / (np.linalg.norm(self.w) or 1.0)
         with np.errstate(invalid="ignore"):
             return -self.signed_distance(x)[:, None] * unit
-
-
-def hyperplane_between(
-    mu_a: Floats,
-    mu_b: Floats,
-    covariance: Covariance,
-    *,
-    log_prior_ratio: float,
-    feature_names: tuple[str, ...] | None,
-    labels: Sides | None,
-) -> Hyperplane:
-    """Return where two Gaussian classes of one covariance are equally probable."""
-    # w = Σ⁻¹(μ_a − μ_b),  y(m) = log π_a/π_b at the middle m of the means
-    w = covariance.precision_times((mu_a - mu_b)[None])[0]
-    return Hyperplane.about(
-        point=mu_b + 0.5 * (mu_a - mu_b),
-        w=w,
-        value=log_prior_ratio,
-        feature_names=feature_names,
-        labels=labels,
-    )

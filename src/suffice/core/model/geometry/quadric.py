@@ -9,7 +9,14 @@ import numpy.typing as npt
 
 from suffice.core.linalg import EPS
 from suffice.core.model.geometry.quadric_kind import quadric_kind
-from suffice.core.model.geometry.surface import ClassTerms, Expansion, Sides, Surface, fixed
+from suffice.core.model.geometry.surface import (
+    ClassTerms,
+    Expansion,
+    Sides,
+    Surface,
+    as_points,
+    fixed,
+)
 from suffice.typing import Floats
 
 ASIDE = 1e-100  # a push off an axis of symmetry, too small to measure, that chooses one side
@@ -103,6 +110,13 @@ class Quadric(Surface):
     @property
     def _coefficients(self) -> tuple[Floats, Floats, float]:
         return self.A, self.b, self.c
+
+    def evaluate(self, x: npt.ArrayLike) -> Floats:
+        """Return y(x), (n,): for classes, the log odds of ``labels[0]`` against ``labels[1]``."""
+        # y(x) = xᵀAx + bᵀx + c = uᵀAu + ∇y(m)ᵀu + y(m),  u = x − m
+        u = as_points(x, self.n_features) - self._anchor
+        slopes = u @ self.A + self._gradient_at_anchor
+        return np.asarray(np.einsum("ij,ij->i", slopes, u) + self._value_at_anchor)
 
     def _section(
         self,

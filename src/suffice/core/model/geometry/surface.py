@@ -69,14 +69,9 @@ class Surface(ABC):
     ) -> Self:
         """Return the surface over two features, given ∇y (2,) and y at their anchor."""
 
+    @abstractmethod
     def evaluate(self, x: npt.ArrayLike) -> Floats:
         """Return y(x), (n,): for classes, the log odds of ``labels[0]`` against ``labels[1]``."""
-        u = as_points(x, self.n_features) - self._anchor
-        A, _, _ = self._coefficients
-        slope = self._gradient_at_anchor
-        if A is None:
-            return u @ slope + self._value_at_anchor
-        return np.asarray(np.einsum("ij,ij->i", u @ A + slope, u) + self._value_at_anchor)
 
     def gradient(self, x: npt.ArrayLike) -> Floats:
         """Return ∇y at each row, (n, d)."""
