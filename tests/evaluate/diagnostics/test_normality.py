@@ -123,7 +123,7 @@ def test_small_classes_are_left_out_and_flat_ones_judged_where_they_vary():
     X, y = rng.standard_normal((71, 3)), np.repeat(["a", "b", "c", "d"], [30, 36, 4, 1])
     X[y == "b", 2] = 1e8 + 0.1
     with pytest.warns(
-        DegenerateDataWarning, match="normality for classes 'c', 'd': rows that"
+        DegenerateDataWarning, match="normality for classes 'c', 'd': a class that"
     ):
         found = normality(X, y)
     assert found.classes.tolist() == ["a", "b"]

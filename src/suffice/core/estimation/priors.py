@@ -1,4 +1,4 @@
-"""Class priors: shares of the rows, smoothed by a Dirichlet prior, equal, or given."""
+"""Class priors: observed shares, smoothed shares, equal priors, or given values."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def class_priors(
 ) -> Floats:
     """Return π (K,), non-negative and of sum one, given the weights w of the classes (K,).
 
-    π_k ∝ w_k + a, the share of each class in the rows where a = 0. Under a symmetric Dirichlet
+    π_k ∝ w_k + a. With a = 0, π_k is the share of class k. Under a symmetric Dirichlet
     prior of concentration α the posterior of π is Dirichlet(w + α): a = α gives its mean, and
     a = α − 1 its mode.
     """

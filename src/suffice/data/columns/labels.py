@@ -82,8 +82,8 @@ class LabelMerge:
         for name in classes.tolist():
             if name not in _LONG_FORMS:
                 raise InvalidInputError(
-                    f"{label}: the first labels are spellings of yes and no, so that 'y' is merged "
-                    f"into 'yes', but the later label {quote(name)} is neither: write all labels "
+                    f"{label}: label {quote(name)} is neither yes nor no, but the first labels "
+                    "are, and 'y' was merged into 'yes': correct this label, or write all labels "
                     "in one spelling"
                 )
 

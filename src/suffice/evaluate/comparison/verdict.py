@@ -65,7 +65,7 @@ def verdict_in_words(comparison: Comparison) -> str:
 
 
 def _recommendation(comparison: Comparison) -> str:
-    """Return the recommended model with the error of the procedure, beside the constant one."""
+    """Return the recommended model, the error of the procedure, and that of the constant."""
     model = comparison[comparison.reference]
     standing = standing_of(comparison, comparison.choice)
     constant = (
@@ -212,7 +212,7 @@ class Gain:
 
 
 class StatedError(NamedTuple):
-    """The error that a verdict states first: with the choice included, if folds choose others."""
+    """The error stated first; it includes the choice of the model if some fold makes another."""
 
     error: float
     low: float  # its 95 % interval
@@ -266,9 +266,11 @@ class Verdict:
     model: str
     usable: Usable
     own: Outcome  # result of the model itself; optimistic, since the same rows chose it
-    choice: ChoiceEstimate | None  # of the error including the choice, if it was chosen
+    choice: (
+        ChoiceEstimate | None
+    )  # error including the choice; None if the user gave the model
     split: Split  # how the rows of this error were held out
-    real_errors: RealErrors | None  # beside those of other splits, where they are known
+    real_errors: RealErrors | None  # errors under other splits, if measured
     protocol: str  # how the error was estimated
     standing: Standing
     auc: float
@@ -310,7 +312,7 @@ class Verdict:
     def headline(self) -> str:
         """The advice, the error beside that of the constant classifier, and the class missed most.
 
-        The error is that of the whole procedure; where that differs, the model's own follows it.
+        The error is that of the whole procedure. If the model's own error differs, it follows.
         """
         own = f" {_own_error_in_words(self.own)}" if self.includes_choice else ""
         return (
@@ -531,7 +533,7 @@ def _gains(comparison: Comparison, model: Outcome, stated: StatedError) -> tuple
 
 
 def _balanced_accuracy(model: Outcome) -> Gain:
-    """Return the mean share of each class that is found, against 1/K of any constant answer."""
+    """Return the balanced accuracy, and the 1/K of a constant classifier."""
     rows = model.held_out
     w = rows.weights / rows.weights.mean()  # so that sums of weights are numbers of rows
     n = np.bincount(rows.truth, w)
@@ -585,7 +587,7 @@ def _useful_threshold(model: Outcome) -> Threshold | None:
     if not model.auc - 2 * np.sqrt(bound) > 0.5:
         return None
 
-    # a miss costs more than a false alarm in the ratio of the classes
+    # cost of a miss / cost of a false alarm = rows of the common class / rows of the rare one
     curve = cost_curve(
         rows,
         rows.classes[rare],

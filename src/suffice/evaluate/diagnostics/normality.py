@@ -90,7 +90,7 @@ def _smoothing(n: int, d: int) -> float:
 
 
 def _asymptotic_null(n: int, d: int) -> Null:
-    """Return the log-normal distribution with the exact mean and variance for many rows."""
+    """Return the log-normal approximation with the asymptotic mean and variance."""
     mean, variance = _null_moments(_smoothing(n, d), d)
     log_variance = np.log1p(variance / mean**2)
     return Null(
@@ -102,7 +102,7 @@ def _asymptotic_null(n: int, d: int) -> Null:
 
 @lru_cache(maxsize=256)
 def _simulated_null(n: int, d: int) -> Null:
-    """Return the log-normal distribution of simulated normal rows; the seed is fixed."""
+    """Return mean, deviation and skewness of the log statistic of simulated normal rows."""
     rng = np.random.default_rng([n, d])
     n_draws = int(np.clip(_PAIRS / n**2, 39, 999))
     logs = np.empty(n_draws)
@@ -277,13 +277,14 @@ def normality(
             tested_rows.append(_tested_class(x, z))
     if not is_tested.any():
         raise InvalidInputError(
-            f"no test of normality for classes {quoted(classes)}: rows that vary in r directions "
-            "must be at least 1.2 r + 2, and at least 8: use fewer columns, or collect more rows"
+            f"no test of normality for classes {quoted(classes)}: a class that varies in r "
+            "directions needs at least 1.2 r + 2 rows, and at least 8: use fewer columns, or "
+            "collect more rows"
         )
     if not is_tested.all():
         warn(
-            f"no test of normality for classes {quoted(classes[~is_tested])}: rows that vary in r "
-            "directions must be at least 1.2 r + 2, and at least 8",
+            f"no test of normality for classes {quoted(classes[~is_tested])}: a class that varies "
+            "in r directions needs at least 1.2 r + 2 rows, and at least 8",
             DegenerateDataWarning,
         )
     n_rows = np.bincount(table.codes, minlength=len(classes))

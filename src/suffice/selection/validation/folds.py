@@ -75,7 +75,7 @@ class Folds:
     groups: Codes | None = None  # of rows that belong together, copies included  (n,)
     copies: Copies | None = None  # duplicate rows
     time: Codes | None = None  # rank of each row's time, if folds hold out later rows  (n,)
-    #: Moments of the training rows by storage and fourth, and the seconds that each fold took.
+    #: By (storage, fourth): the moments of each fold's training rows, and mean seconds per fold.
     _moments: dict[tuple[str, bool], tuple[list[Moments], float]] = field(
         default_factory=dict, init=False
     )
@@ -180,7 +180,7 @@ class Folds:
         return replace(self, splits=tuple(splits))
 
     def moments(self, storage: str, *, fourth: bool) -> tuple[list[Moments], float]:
-        """Return the moments of every fold's training rows, collected once, and seconds each."""
+        """Return the moments of every fold's training rows, and the mean seconds per fold."""
         key = storage, fourth
         if key not in self._moments:
             started = time.perf_counter()
@@ -237,7 +237,7 @@ class Folds:
         rows: RowsLike,
         labels: Labels | None = None,
     ) -> Predictions:
-        """Return what a classifier predicts for the held-out rows, in the form that it reads.
+        """Return the predictions for the held-out rows, given as ``rows`` in the classifier's form.
 
         ``labels`` are its predictions, where they are known.
         """
@@ -286,7 +286,7 @@ def search_folds(
 ) -> list[tuple[Codes, Codes]]:
     """Return the folds of a search: identical rows, and rows of one group, stay together.
 
-    With times, the folds are blocks in the order of time; each row is in the test of one.
+    With times, the folds are blocks in the order of time; each row is tested in one block at most.
     """
     belonging = belonging or Belonging()
     if belonging.time is not None:
@@ -311,7 +311,7 @@ def _copies_in(rows: Any, labels: Labels) -> Copies | None:
     if is_on_device(rows):
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # those who read the columns later warn
+        warnings.simplefilter("ignore")  # a fit warns of the same columns
         try:
             table = Table.of(rows, labels)
         except SufficeError:
@@ -331,7 +331,7 @@ def sums_without(parts: Sequence[Moments]) -> list[Moments]:
 
 
 def power_transformed(table: Table, power: PowerTransform | str | None) -> Table:
-    """Return a table under a power transform; it reads no labels, so all rows may fit it."""
+    """Return a table under a power transform; it ignores labels, so it leaks none of them."""
     if power is None:
         return table
     table = table.with_rows(to_numpy(table.x), table.names)

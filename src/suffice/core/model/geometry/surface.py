@@ -168,7 +168,9 @@ class Surface(ABC):
             msg = f"window={window!r}: expected ((x_lo, x_hi), (y_lo, y_hi)), finite, lo < hi"
             raise InvalidParameterError(msg)
         if n < 2:
-            raise InvalidParameterError(f"n={n}: an arc needs at least its two ends")
+            raise InvalidParameterError(
+                f"n must be at least 2, because an arc has two ends, got {n}"
+            )
         section = self.section(features, at)
         # in units of the window, seen as the square [−1, 1]²
         low, high = limits.T
