@@ -13,6 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pandas as pd
+
 import suffice as sf
 from docs import reference
 from docs.formulas import with_formulas
@@ -110,7 +112,7 @@ def report_of_iris() -> str:
     X, y = sf.datasets.load("iris").arrays()
     with tempfile.TemporaryDirectory() as name:
         page = Path(name) / "iris.html"
-        sf.report(X, y, name="iris", target="species").save(page)
+        sf.report(X, pd.Series(y, name="species"), name="iris").save(page)
         return page.read_text()
 
 
