@@ -1,6 +1,7 @@
 """Full, diagonal and spherical covariances, estimated from the sums of groups of tied classes.
 
-The 14 families of EDDA are in ``edda.py``.
+Scatter is divided in ``divisors.py``: Σ_k = M_k / w_k and the tied forms. The 14 families of EDDA
+are in ``edda.py``.
 """
 
 from __future__ import annotations

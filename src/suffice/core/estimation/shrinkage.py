@@ -134,6 +134,7 @@ def ledoit_wolf_rule(
     spread: float,
 ) -> float:
     """Return the shrinkage of n rows from Σ ‖z/σ‖⁴ / n, tr R² and ‖R − (tr R / d) I‖²."""
+    # γ = min(b², δ²) / δ²
     # b² = (Σ_i ‖z_i/σ‖⁴ / n − ‖R‖²) / (d n),   δ² = ‖R − (tr R / d) I‖² / d
     b2 = (quartic - trace_of_square) / (d * n)
     delta2 = spread / d

@@ -1,4 +1,7 @@
-"""Rows with missing values, sorted by which of their features were observed."""
+"""Rows with missing values, sorted by which of their features were observed.
+
+The density of the observed part, log N(x_o; μ_o, Σ_oo), is in ``gaussian.py``.
+"""
 
 from __future__ import annotations
 

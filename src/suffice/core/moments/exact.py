@@ -1,4 +1,7 @@
-"""Exact sums: integers on a grid, a commutative group under ``+`` and ``-``."""
+"""Exact sums: integers on a grid, a commutative group under ``+`` and ``-``.
+
+Their products are collected from rows in ``exact_collect.py`` and ``exact_loops.py``.
+"""
 
 from __future__ import annotations
 
