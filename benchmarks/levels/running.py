@@ -59,7 +59,7 @@ def ran(turn: Turn) -> dict:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 findings = case.draw(rng, turn.has_effect)
-        except Exception as error:  # noqa: BLE001 a case that fails is a result
+        except Exception as error:  # a case that fails is a result
             failures.append(f"{type(error).__name__}: {error}")
             continue
         for test, found in findings.items():
