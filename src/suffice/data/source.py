@@ -65,9 +65,8 @@ class Source:
     )  # why columns are not read as numbers
     files: tuple[File, ...] = ()
     is_text: bool = False  # whether cells are text, so that types are guessed
-    has_more: bool = (
-        False  # whether there are more rows than the sample, however few these are
-    )
+    # whether there are more rows than the sample, however few these are
+    has_more: bool = False
     # How text writes the numbers and dates of its columns, by name.
     notations: Mapping[str, Notation] = field(default_factory=dict)
     # The same rows with one more column read as text, where they can be read again.

@@ -128,14 +128,12 @@ class Moments:
     log_slopes: Floats | None = None  # Σ w log dt_j/dx_j, for densities in their units  (K, d)
     schema: Schema | None = None  # of the columns, where not all are numbers
     patterns: Incomplete | None = None  # where numbers are missing: sums by observed columns
-    peaks: Floats | None = (
-        None  # greatest Σ w (x − μ)² held before rows were forgotten  (K, d)
-    )
+    # greatest Σ w (x − μ)² held before rows were forgotten  (K, d)
+    peaks: Floats | None = None
     notations: Notations | None = None  # how text files wrote the columns
     exact: ExactSums | None = None  # the same sums as integers on a grid
-    higher: HigherMoments | None = (
-        None  # Σ (x − μ)³ and Σ (x − μ)⁴ of each number, all classes
-    )
+    # Σ (x − μ)³ and Σ (x − μ)⁴ of each number, all classes
+    higher: HigherMoments | None = None
 
     @classmethod
     def of(

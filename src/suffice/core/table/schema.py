@@ -22,7 +22,7 @@ class Number:
     """A numeric column, perhaps with a value for its missing values and an indicator of them."""
 
     name: str
-    fill: float | None = None  # None: an missing value stays NaN
+    fill: float | None = None  # None: a missing value stays NaN
     kind = "number"
 
     def merged(self, other: Self) -> Self:
@@ -87,7 +87,7 @@ class Category:
         place_of = {level: place for place, level in enumerate(self.levels)}
         unknown = self.n_levels - 1 if self.other else -1
         empty = len(self.levels) if self.missing else -1
-        # the last entry of the table is that of code −1, an missing value
+        # the last entry of the table is that of code −1, a missing value
         places = [place_of.get(level, unknown) for level in levels]
         if [*places, empty] == [*range(len(places)), -1]:
             return codes

@@ -26,9 +26,8 @@ class Table:
     codes: Codes  # class of each row  (n,)
     weight: Floats | None = None  # None: every row counts once  (n,)
     names: tuple[str, ...] | None = None  # of the features, where they have any  (D,)
-    indicators: LevelCodes | None = (
-        None  # level of each row in each group, −1 for none  (n, h + q)
-    )
+    # level of each row in each group, −1 for none  (n, h + q)
+    indicators: LevelCodes | None = None
     schema: Schema | None = None  # of the columns, where not all are numbers
 
     @classmethod

@@ -53,9 +53,8 @@ def refuse_pairs(name: str, labels: Iterable[str], label: str) -> None:
 class LabelMerge:
     """Labels in one spelling: small letters, single blanks, and yes for y if labels are answers."""
 
-    are_answers: bool = (
-        False  # whether the first labels are spellings of yes, no, true and false
-    )
+    # whether the first labels are spellings of yes, no, true and false
+    are_answers: bool = False
 
     @classmethod
     def of(cls, labels: pl.Series) -> Self:

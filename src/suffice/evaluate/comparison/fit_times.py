@@ -19,9 +19,8 @@ class FitSize(NamedTuple):
     rows: int
     columns: int  # as they are encoded
     classes: int
-    n_incomplete: int = (
-        0  # numeric columns if any value is missing, which EM estimates; else 0
-    )
+    # numeric columns if any value is missing, which EM estimates; else 0
+    n_incomplete: int = 0
 
     @property
     def keeps_rows(self) -> bool:

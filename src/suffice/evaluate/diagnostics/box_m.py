@@ -99,9 +99,8 @@ class BoxM(Diagnostic):
     weighted: bool
     inflation: float = np.nan  # E M over that of normal classes, NaN where it is not known
     inflation_df: float = np.inf  # 2/r², r the relative standard error of ``inflation``
-    effective_share: float = (
-        1.0  # of the degrees of freedom, if variances vary more than normal
-    )
+    # of the degrees of freedom, if variances vary more than normal
+    effective_share: float = 1.0
     counts_rows: bool = True  # whether weights can be counts; otherwise there is no test
     has_missing: bool = False  # cells: covariances of pairs of columns make M too large
 

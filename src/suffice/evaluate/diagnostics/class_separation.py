@@ -40,9 +40,8 @@ class ClassSeparation(Diagnostic):
         str, ...
     ]  # columns that are constant within classes, or combinations of others
     weighted: bool
-    has_missing: bool = (
-        False  # cells: their uncertainty is not known, so that there is no test
-    )
+    # cells: their uncertainty is not known, so that there is no test
+    has_missing: bool = False
     counts_rows: bool = True  # whether weights can be counts; otherwise there is no test
 
     @property

@@ -39,9 +39,8 @@ class Provenance:
     command: str | None = None
     model: str | None = None
     seed: int = 0
-    reading: str | None = (
-        None  # Python code that reads X and y, where the rows come from a file
-    )
+    # Python code that reads X and y, where the rows come from a file
+    reading: str | None = None
 
 
 def usage(findings: Findings, provenance: Provenance) -> Section:
