@@ -26,10 +26,10 @@ class BiasVariance(Tabled):
 
     Squared bias E_x Σ_k (E p̂(k | x) − p(k | x))² and variance E_x Σ_k var p̂(k | x), both summed
     over the classes, add up to the mean squared distance of a fitted posterior from the true one.
-    Both are estimated without bias, so that a squared bias near zero may come out below it.
+    Both estimates are unbiased, so a squared bias near zero may be estimated as negative.
     """
 
-    n_rows: int  # of each training set
+    n_rows: int  # rows in each training set
     repeats: int
     table: tuple[Row, ...]  # of each classifier
 
@@ -64,11 +64,11 @@ def bias_variance(
     Parameters
     ----------
     model : GaussianClassifier
-        The truth: stated by ``from_parameters``, or fitted.
+        The true model, made by ``from_parameters`` or fitted.
     models : names or {name: classifier}
         As in ``sf.compare``. A classifier without posteriors is evaluated by its predicted class.
     n_rows, repeats : int
-        Rows of each training set, and how many are drawn.
+        Number of rows in each training set, and number of training sets drawn.
     n_points : int
         Number of rows drawn to compare posteriors on.
     random_state : int

@@ -32,7 +32,7 @@ CaveatCode: TypeAlias = Literal[
     "calibration",
     "impossible",
 ]
-# ``docs/codes.md`` lists these numbers; they stay the same when words change
+# ``docs/codes.md`` lists these numbers. A number does not change when its sentence is reworded.
 NUMBERS: Mapping[CaveatCode, str] = {
     "leak": "SF201",
     "identifier": "SF202",
@@ -49,10 +49,11 @@ NUMBERS: Mapping[CaveatCode, str] = {
     "impossible": "SF213",
 }
 Severity: TypeAlias = Literal["serious", "minor"]
-MOST_COLUMNS = 3  # columns with suspicious values that have a caveat each
-FEW_ROWS = 100  # below which the error is known only roughly
-OFTEN = 1 / 3  # share of rows, or of a class, that may be misclassified
-FEW_OF_A_CLASS = 10  # rows of a class below which its recall is very uncertain
+MOST_COLUMNS = 3  # with more suspicious columns than this, one caveat covers all of them
+FEW_ROWS = 100  # with fewer rows, the error is known only roughly
+# a larger share of misclassified rows, of all rows or of a class, leads to a caveat
+OFTEN = 1 / 3
+FEW_OF_A_CLASS = 10  # with fewer rows, the recall of a class is very uncertain
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,11 @@ class Caveat:
     """One reason to doubt an error, in a sentence, with the columns and classes concerned."""
 
     code: CaveatCode
-    severity: Severity  # whether a model can be used only with care
+    severity: Severity  # "serious": the model can be used only with care
     sentence: str
     columns: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
-    figures: Mapping[str, float] = field(default_factory=dict)  # the numbers of the sentence
+    figures: Mapping[str, float] = field(default_factory=dict)  # the numbers in the sentence
 
     @property
     def number(self) -> str:
@@ -72,7 +73,7 @@ class Caveat:
         return NUMBERS[self.code]
 
     def document(self) -> dict[str, object]:
-        """Return the caveat as JSON holds it."""
+        """Return the caveat as a dictionary for JSON."""
         return {
             "number": self.number,
             "code": self.code,
@@ -115,9 +116,9 @@ def caveats_of_checks(checks: DataChecks, *, grouped: bool) -> tuple[Caveat, ...
 
 
 def _on_equal_rows(checks: DataChecks) -> tuple[Caveat, ...]:
-    """Return the bound of any model where rows with equal values have different classes."""
+    """Return a caveat on the best possible accuracy, if equal rows have different classes."""
     share = checks.n_separable / checks.n_rows
-    most = math.ceil(1000 * share) / 1000  # rounded up: a bound
+    most = math.ceil(1000 * share) / 1000  # rounded up, so that it stays a bound
     if most == 1:
         return ()
     sentence = (
@@ -154,7 +155,7 @@ def caveats_of_posteriors(
 def caveats_of_choice(
     name: str, error: float, choice: ChoiceEstimate | None
 ) -> tuple[Caveat, ...]:
-    """Return the caveat on a choice that no fold makes again, or that has a larger error."""
+    """Return the caveat on an unstable choice: no fold repeats it, or it has a larger error."""
     if choice is None or choice.n_rows:
         return ()
     n_folds = len(choice.choices)
@@ -183,7 +184,7 @@ def caveats_of_choice(
 
 
 def caveats_of_calibration(calibration: Calibration | None) -> tuple[Caveat, ...]:
-    """Return the caveat on posteriors that are not the frequencies that were observed."""
+    """Return the caveat on posteriors that differ from the observed class frequencies."""
     if calibration is None:
         return ()
     return tuple(
@@ -216,7 +217,7 @@ def caveats_of_values(checks: DataChecks) -> tuple[Caveat, ...]:
 
 
 def caveats_of_error(error: float) -> tuple[Caveat, ...]:
-    """Return the caveat on a model that errs often."""
+    """Return the caveat on a model that misclassifies many rows."""
     if error <= OFTEN:
         return ()
     return (Caveat("errors", "serious", "More than a third of rows are misclassified."),)

@@ -80,7 +80,7 @@ def _why_chosen(comparison: Comparison, recommendation: Recommendation) -> str:
 
 
 def _log_loss_of_rule(losses: RowLosses, model: int, log_loss: float) -> str:
-    """Return the capped log-loss as text, and the cap if it changed the number."""
+    """Return the log-loss as text, with the cap if the cap changed the value."""
     limited = loss_text(losses.means[LOG_LOSS, model])
     if limited == loss_text(log_loss):
         return limited
@@ -88,7 +88,7 @@ def _log_loss_of_rule(losses: RowLosses, model: int, log_loss: float) -> str:
 
 
 def _why_only_one(losses: RowLosses, recommendation: Recommendation, rows: str) -> str:
-    """Return that every other eligible model makes more errors, and by how much at least."""
+    """Return the reason if every other eligible model makes more errors, with the smallest gap."""
     name = losses.names[recommendation.chosen]
     errors = losses.means[ERROR]
     others = [
@@ -134,7 +134,7 @@ def _rival(losses: RowLosses, recommendation: Recommendation) -> int | None:
 def _smaller_with_less_loss(losses: RowLosses, recommendation: Recommendation) -> int | None:
     """Return the smallest model with fewer parameters and no more loss than the chosen one, if any.
 
-    It was not chosen because it makes more errors than the rule allows.
+    The rule did not choose this model because it makes more errors than the rule allows.
     """
     loss = losses.means[recommendation.loss]
     errors = losses.means[ERROR]
@@ -168,7 +168,7 @@ def _why_not_smaller(losses: RowLosses, recommendation: Recommendation, smaller:
 
 
 def _differs_otherwise(losses: RowLosses, recommendation: Recommendation, rival: int) -> bool:
-    """Whether the chosen model is preferred only for its simplicity."""
+    """Whether simplicity is the only reason to prefer the chosen model."""
     is_easier = losses.readable[recommendation.chosen] and not losses.readable[rival]
     is_smaller = losses.sizes[recommendation.chosen] < losses.sizes[rival]
     log_losses = losses.means[LOG_LOSS]

@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
 MANY_ROWS = 50_000  # above this, slow models are evaluated on a sample
-SAMPLE_ROWS = 20_000  # of that sample
-MANY_FOLDED = 2_000  # rows from which five folds suffice
-# columns that a narrow terminal leaves out, the least useful first
+SAMPLE_ROWS = 20_000  # number of rows in that sample
+MANY_FOLDED = 2_000  # with at least this many rows, five folds suffice
+# columns omitted on a narrow terminal, the least useful first
 _DROPPED_COLUMNS = (
     "approach",
     "calib.",
@@ -80,22 +80,24 @@ class Comparison(Tabled):
     classes: Labels  # (K,)
     n_rows: int
     n_folds: int
-    protocol: str  # the folds in words
-    reference: str  # the model that all others are compared with: the recommended one
-    is_chosen: bool = True  # whether the rule chose it, rather than a user
-    copies: CopiesEffect | None = None  # identical rows, and what they would change
-    data_caveats: tuple[Caveat, ...] = ()  # what the columns give reason to doubt
+    protocol: str  # description of the folds
+    # the model that all others are compared with; by default the recommended one
+    reference: str
+    is_chosen: bool = True  # whether the rule chose the reference; False if the user did
+    copies: CopiesEffect | None = None  # identical rows, and their effect on the error
+    data_caveats: tuple[Caveat, ...] = ()  # reasons for doubt found in the columns
     split: Split = "random rows"  # how rows are held out
-    real_errors: RealErrors | None = None  # of the reference, beside those of other splits
+    # errors of the reference under this and other splits
+    real_errors: RealErrors | None = None
 
     @property
     def best(self) -> str:
-        """Name of the model of lowest error."""
+        """Name of the model with the lowest error."""
         return self.outcomes[0].name
 
     @property
     def baseline(self) -> Outcome:
-        """The constant classifier, which states the class frequencies for every row."""
+        """The constant classifier, which predicts the class frequencies for every row."""
         return self[CONSTANT]
 
     def __getitem__(self, name: str) -> Outcome:
@@ -139,12 +141,12 @@ class Comparison(Tabled):
 
     @property
     def verdict(self) -> str:
-        """The outcome in words, by adjusted p-values at the 5 % level."""
+        """The outcome as text, based on adjusted p-values at the 5 % level."""
         return verdict_in_words(self)
 
     @property
     def caveats(self) -> tuple[Caveat, ...]:
-        """What gives reason to doubt the model: leaks, copies, bad posteriors, rare classes."""
+        """Reasons to doubt the model: leaks, copies, bad posteriors, rare classes."""
         model = self[self.reference]
         constant = self.baseline
         is_worse = self.difference(constant.name, "log_loss").verdict == "better"
@@ -166,9 +168,10 @@ class Comparison(Tabled):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know of single models: samples, warnings, failures."""
+        """Notes on single models: samples, warnings and failures."""
         notes = [f"{o.name}: {note}" for o in self.outcomes for note in o.notes]
-        # a column that gives the class away is constant within a class, which the caveat explains
+        # A column that reveals the class is constant within a class. A caveat explains it, so the
+        # warnings about singular covariances are omitted.
         if not leaking_columns(self.data_caveats):
             notes += [
                 f"{o.name}: {note}" for o in self.outcomes for note in o.singular_warnings
@@ -224,7 +227,7 @@ class Comparison(Tabled):
         _: "Console",
         options: "ConsoleOptions",
     ) -> "Iterator[RenderableType]":
-        """Yield the columns that a terminal has room for, and the verdict; the reference bold."""
+        """Yield the table, without the columns that do not fit, and the text below it."""
         from rich.text import Text
 
         rows = self.rows()
@@ -253,7 +256,7 @@ class Comparison(Tabled):
         return f"{self.n_rows:,} rows of {len(self.classes)} classes; {self.protocol}"
 
     def _paragraphs(self) -> list[str]:
-        """Return what stands below the table: the verdict, then notes."""
+        """Return the text below the table: the verdict, then the notes."""
         left_out = [f"Not compared: {sentence}." for sentence in self.left_out]
         caveats = [f"Caution: {caveat.sentence}" for caveat in self.caveats]
         splits: list[str] = []
@@ -265,13 +268,13 @@ class Comparison(Tabled):
 def _style(row: Row) -> str:
     if row["failure"]:
         return "red"
-    if np.isnan(row["p_adjusted"]):  # the reference
+    if np.isnan(row["p_adjusted"]):  # NaN in the row of the reference
         return "bold"
     return ""
 
 
 def _row(outcome: Outcome, difference: Difference | None) -> Row:
-    """Return the row of a model; the reference differs from itself by NaN."""
+    """Return the row of a model; its difference from itself is NaN for the reference."""
     if difference is None:
         difference = Difference(
             outcome.name, "error", mean=np.nan, low=np.nan, high=np.nan, p_value=np.nan
@@ -308,7 +311,7 @@ def _row(outcome: Outcome, difference: Difference | None) -> Row:
 
 
 def _cells(row: Row) -> dict[str, str]:
-    """Return what a table shows of a model, by heading."""
+    """Return the cells of a model in the table, by column heading."""
     if row["failure"]:
         approach = interval = p = NOTHING
         error = "failed"
@@ -350,8 +353,8 @@ def compare(
 
     Gaussian classifiers and least squares are not fitted to each fold: one pass collects the sums
     of every fold, and each model is computed from the sums of the other folds. All other models are
-    fitted to every fold, for small tables in parallel processes. Nadeau & Bengio (2003), *Machine
-    Learning* 52, 239–281.
+    fitted to every fold; small tables are fitted in parallel processes. Nadeau & Bengio (2003),
+    *Machine Learning* 52, 239–281.
 
     Parameters
     ----------
@@ -367,7 +370,7 @@ def compare(
     cv : int, splitter or iterable of (train, test), default=10
         An integer is a number of stratified folds, shuffled with ``random_state``. With
         ``groups``, folds hold out whole groups. A class with fewer rows than folds is absent from
-        some. None means ten folds, or five with at least 2,000 rows.
+        some folds. None means ten folds, or five with at least 2,000 rows.
     sample_weight, groups : arrays (n,), optional
         Weights are used in training, if the model accepts them, and in all losses.
     time : array (n,), optional
@@ -377,7 +380,7 @@ def compare(
         Seed of the folds and of the default models.
     progress : bool or function, optional
         Whether to show a progress bar; by default on a terminal. It appears after a second. A
-        function is called with the number of finished steps and of all steps.
+        function is called with the number of finished steps and the total number of steps.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Competitors with the choices that make them fair: neighbours, an SVM, and boosting libraries."""
+"""Competitors, each tuned fairly: nearest neighbours, an SVM, and boosting libraries."""
 
 from importlib.util import find_spec
 from typing import Any, Literal, Self, TypeAlias
@@ -11,14 +11,15 @@ from suffice.errors import InvalidParameterError
 from suffice.typing import Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 NUMBERS_OF_NEIGHBOURS = np.array([1, 3, 5, 7, 9, 13, 19, 27, 39])
-PENALTIES = (1.0, 10.0)  # C of the support vector machine
+PENALTIES = (1.0, 10.0)  # candidates for C of the support vector machine
 BoostingLibrary: TypeAlias = Literal["LightGBM", "XGBoost", "CatBoost"]
-N_CATBOOST_TREES = 300  # its default of 1,000 takes longer than all other models together
+# CatBoost's default of 1,000 takes longer than all other models together
+N_CATBOOST_TREES = 300
 
 
 # Parts of scikit-learn that are slow to import are imported when a competitor is fitted.
 class ChosenNeighbours(ClassifierMixin, BaseEstimator):
-    """Nearest neighbours; their number has the lowest Brier score of leave-one-out votes."""
+    """Nearest neighbours; their number k has the lowest leave-one-out Brier score."""
 
     def __init__(self, weights: str = "uniform") -> None:
         self.weights = weights
@@ -29,7 +30,7 @@ class ChosenNeighbours(ClassifierMixin, BaseEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         numbers = NUMBERS_OF_NEIGHBOURS[len(codes) > NUMBERS_OF_NEIGHBOURS]
         neighbours = KNeighborsClassifier(int(numbers[-1]), weights=self.weights).fit(X, y)
-        nearest = neighbours.kneighbors(return_distance=False)  # without the row itself
+        nearest = neighbours.kneighbors(return_distance=False)  # each row without itself
         truth = np.eye(len(self.classes_))[codes]
         votes = truth[nearest].cumsum(1)
         briers = [np.square(votes[:, k - 1] / k - truth).sum() for k in numbers]
@@ -55,7 +56,8 @@ class CalibratedSvm(ClassifierMixin, BaseEstimator):
         from sklearn.svm import SVC
 
         self.classes_, codes = np.unique(y, return_inverse=True)
-        folds = StratifiedKFold(3, shuffle=True, random_state=0)  # rows may come sorted
+        # shuffled, because rows may be sorted by class
+        folds = StratifiedKFold(3, shuffle=True, random_state=0)
         least = np.inf
         for c in PENALTIES:
             machine = SVC(C=c)
@@ -82,7 +84,7 @@ class CalibratedSvm(ClassifierMixin, BaseEstimator):
 
 
 class LibraryBoosting(ClassifierMixin, BaseEstimator):
-    """Gradient boosting of another library with its defaults, on one thread, with a seed."""
+    """Gradient boosting from another library: its defaults, one thread and a fixed seed."""
 
     def __init__(
         self, library: BoostingLibrary = "LightGBM", random_state: int | None = 0

@@ -1,4 +1,4 @@
-"""Identical rows: how many there are, and the error that they would hide."""
+"""Identical rows: how many there are, and how they affect the error."""
 
 from dataclasses import dataclass, replace
 
@@ -19,17 +19,17 @@ from suffice.selection.validation.folds import Folds
 
 @dataclass(frozen=True, slots=True)
 class CopiesEffect:
-    """Rows whose features equal those of another row, and what keeping them together changes."""
+    """The number of rows that equal another row, and how they affect the error."""
 
-    n_rows: int  # rows that repeat an earlier one
+    n_rows: int  # rows that equal an earlier row
     n_total: int  # all rows
-    n_seen: int  # held-out rows with a copy in training: 0 unless the folds were given
-    error_together: float  # of the recommended model, copies in one fold
-    error_apart: float  # the same with copies in different folds
+    n_seen: int  # held-out rows with a copy in training; 0 unless the user gave the folds
+    error_together: float  # error of the recommended model with copies in one fold
+    error_apart: float  # its error with copies in different folds; NaN if not measured
 
     @property
     def figures(self) -> dict[str, float]:
-        """The numbers of the sentence; no errors where copies in several folds were not tried."""
+        """The numbers in the sentence; errors only if copies in several folds were tried."""
         figures: dict[str, float] = {
             "n_copies": self.n_rows,
             "n_rows": self.n_total,
@@ -42,7 +42,7 @@ class CopiesEffect:
 
     @property
     def sentence(self) -> str:
-        """What a reader should know of the copies."""
+        """A sentence for the reader: how many rows are copies, and how they affect the error."""
         repeated = f"{counted(self.n_rows, 'row')} of {self.n_total:,} repeat others"
         if self.n_seen:
             return (
@@ -63,7 +63,7 @@ class CopiesEffect:
 
 
 def copies_effect(case: Case, error: float, seed: int) -> CopiesEffect | None:
-    """Return how many rows are copies, and the error of a model with copies in several folds."""
+    """Return the number of copies, and the error of a model if copies lie in several folds."""
     folds = case.folds
     copies = folds.copies
     if copies is None:

@@ -1,4 +1,4 @@
-"""About how long fits take, and which of the default models there is time for."""
+"""Estimated fitting times, and which default models are fast enough."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -9,17 +9,18 @@ from suffice.core.moments.collect import smallest_storage
 from suffice.discriminative.problem import WIDEST_HESSIAN
 from suffice.evaluate.comparison.models import ComparedModel
 
-MOST_SECONDS = 12.0  # that all fits of one default model may take
-LONGER_SECONDS = {"logistic regression": 60.0}  # for those that no comparison should lack
+MOST_SECONDS = 12.0  # time limit for all fits of one default model
+# higher limits for models that every comparison should include
+LONGER_SECONDS = {"logistic regression": 60.0}
 
 
 class FitSize(NamedTuple):
     """The size of one fit."""
 
     rows: int
-    columns: int  # as they are encoded
+    columns: int  # columns after encoding
     classes: int
-    # numeric columns if any value is missing, which EM estimates; else 0
+    # Number of numeric columns if any value is missing, else 0. EM estimates these columns.
     n_incomplete: int = 0
 
     @property
@@ -30,7 +31,7 @@ class FitSize(NamedTuple):
 
 
 def seconds_to_fit(name: str, size: FitSize) -> float:
-    """Return about how long one fit takes; 0 where it is not known."""
+    """Return the estimated time of one fit; 0 if there is no estimate."""
     estimate = _SECONDS.get(name)
     return 0.0 if estimate is None else estimate(size)
 
@@ -40,7 +41,7 @@ def affordable(
     n_fits: int,
     size: FitSize,
 ) -> tuple[tuple[ComparedModel, ...], tuple[str, ...]]:
-    """Return the models that there is time to fit, and sentences about the others."""
+    """Return the models that can be fitted in time, and a sentence for each other model."""
     kept = []
     left_out = []
     for model in models:
@@ -54,12 +55,12 @@ def affordable(
     return tuple(kept), tuple(left_out)
 
 
-# Measured on 2 cores. Directions without variance are filled, which takes longer, and EM takes
-# hundreds of steps where rows are few.
+# Measured on 2 cores. Fits take longer with directions without variance, which are filled in,
+# and with few rows, where EM takes hundreds of steps.
 
 
 def _of_rows(size: FitSize) -> float:
-    """Return the time of one Gaussian model of few rows, by their inner products."""
+    """Return the fitting time of one Gaussian model that uses inner products of few rows."""
     return 5e-3 + 2e-8 * size.rows * size.columns + 2e-10 * size.rows**2 * size.columns
 
 
@@ -98,7 +99,7 @@ def _rda(size: FitSize) -> float:
     few_rows = size.rows < size.classes * (size.columns + 2)
     one_class = 5e-3 + 1.5e-6 * size.columns**3
     seconds = (5 if few_rows else 1) * size.classes * one_class
-    return min(seconds, 6.0)  # its search keeps to a budget
+    return min(seconds, 6.0)  # the search has a time budget
 
 
 def _auto_gaussian(size: FitSize) -> float:
@@ -112,10 +113,10 @@ def _auto_classifier(size: FitSize) -> float:
 
 def _logistic_regression(size: FitSize) -> float:
     n, d, k, _ = size
-    d = min(n, d)  # in the span of few rows
-    if (k - 1) * (d + 1) > WIDEST_HESSIAN:  # folds choose the penalty
+    d = min(n, d)  # the dimension of the span of few rows
+    if (k - 1) * (d + 1) > WIDEST_HESSIAN:  # cross-validation chooses the penalty
         return 3e-6 * n * d * k
-    # the curvature of all coefficients chooses the penalty
+    # the Hessian of all coefficients gives the penalty
     return 1.1e-8 * n * ((k - 1) * d) ** 2 + 1.2e-8 * n * k**3
 
 
@@ -128,7 +129,7 @@ def _random_forest(size: FitSize) -> float:
 
 
 def _gradient_boosting(size: FitSize) -> float:
-    # 100 trees, or 100 for each of more than two classes
+    # 100 trees for two classes; with more classes, 100 trees per class
     trees = 1 if size.classes == 2 else size.classes
     leaves = min(31, 1 + size.rows // 40)
     return trees * leaves * (4e-3 + 1.2e-4 * size.columns)

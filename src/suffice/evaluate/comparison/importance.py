@@ -1,4 +1,4 @@
-"""Which columns a model needs: its loss on held-out rows once a column is shuffled."""
+"""Importance of columns: how much the loss on held-out rows rises when a column is shuffled."""
 
 # Breiman (2001), *Machine Learning* 45, 5–32; Fisher, Rudin & Dominici (2019), *JMLR* 20 (177)
 
@@ -19,20 +19,21 @@ from suffice.typing import Codes, Floats, Labels, RowsLike, SklearnClassifier
 
 REPEATS = 5
 MOST_SHOWN = 20  # columns in the result
-MOST_COLUMNS = 200  # of a table for which importance is computed
-MOST_WORK = 2_000_000  # rows × columns × repeats that are predicted again
+MOST_COLUMNS = 200  # tables with more columns get no importance
+MOST_WORK = 2_000_000  # upper limit of rows × columns × repeats that are predicted
 
 
 @dataclass(frozen=True, slots=True)
 class Importance:
-    """How much a loss rises once a column is shuffled among held-out rows.
+    """How much a loss rises when a column is shuffled among the held-out rows.
 
-    The interval is that of the models that were fitted, were other rows held out. Models fitted to
+    The interval covers the choice of the held-out rows, for the fitted models. Models fitted to
     other rows may rely on other columns.
     """
 
     feature: str
-    loss: Loss  # "log_loss" where no column changes the error, or a constant errs as rarely
+    # "log_loss" if no column changes the error, or if the constant model makes as few errors
+    loss: Loss
     mean: float
     low: float  # 95 % interval over held-out rows, for the fitted models
     high: float
@@ -45,7 +46,7 @@ def permutation_importance(
     names: tuple[str, ...],
     seed: int = 0,
 ) -> tuple[Importance, ...]:
-    """Return the rise of the loss by column, largest first; nothing for very many columns."""
+    """Return the rise of the loss by column, largest first; empty for very many columns."""
     work = len(folds.judged_rows) * len(names) * REPEATS
     if not outcome.learnt or work > MOST_WORK or len(names) > MOST_COLUMNS:
         return ()
@@ -66,7 +67,7 @@ def permutation_importance(
         rises[:, :, LOG_LOSS], LOSSES[LOG_LOSS], names, rows.weights, outcome.units
     )
     shares = np.bincount(rows.truth, rows.weights) / rows.weights.sum()
-    # a model that makes no fewer errors than the constant one has no error to explain
+    # with no fewer errors than the constant model, there is no gain to explain
     explains_error = by_error[0].low > 0 and outcome.error < 1 - shares.max()
     if explains_error or np.isnan(by_log_loss[0].mean):
         return by_error
@@ -81,10 +82,10 @@ def _rises(
     n_columns: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Return the rises of error and log-loss of each row of a fold by column, (2, d, 2, n).
+    """Return the rises of error and log-loss for each row of a fold and each column, (2, d, 2, n).
 
-    The first are those of the row as it receives values of other rows, the second those of the
-    rows that receive its value. Both are means over the repeats.
+    Entry 0 is the rise of the row that receives a value from another row. Entry 1 is the rise that
+    a row causes by giving its value to another row. Both are means over the repeats.
     """
     n = len(truth)
     before = _losses(learnt, shown, truth, classes)
@@ -93,7 +94,7 @@ def _rises(
     received = []
     given = []
     for j in range(n_columns):
-        # each copy is shuffled by itself
+        # each repeat is shuffled on its own
         order = np.concatenate([copy * n + _cycle(n, rng) for copy in range(REPEATS)])
         after = _losses(learnt, _shuffled(copies, j, order), repeated_truth, classes)
         rises = after - np.tile(before, REPEATS)
@@ -105,7 +106,7 @@ def _rises(
 
 
 def _cycle(n: int, rng: np.random.Generator) -> Codes:
-    """Return for each row another one, whose value it receives."""
+    """Return for each row the index of another row, which gives its value."""
     circle = rng.permutation(n)
     order = np.empty(n, np.intp)
     order[circle] = np.roll(circle, 1)
@@ -133,7 +134,7 @@ def _importances(
     w: Floats,
     row_units: Codes,
 ) -> tuple[Importance, ...]:
-    """Return the importance of columns by the rises that rows receive and give, (2, d, n)."""
+    """Return the importance of columns from the rises of receiving and giving rows, (2, d, n)."""
     received, given = rises
     mean = np.average(received, axis=1, weights=w)
     # The mean is a U-statistic of pairs (receiver, giver): Var = E[(r_i + g_i − 2 μ)²] / n, since
@@ -144,7 +145,7 @@ def _importances(
     sums = np.stack([np.bincount(unit_of, each, n_units) for each in influences])
     squares = np.square(sums).sum(1)
     if loss == LOSSES[ERROR]:
-        # one row whose error rises, and one whose error falls, as in differences of errors
+        # Add a row with a rise and a row with a fall of the error, as for differences of errors.
         squares = squares + 2 * np.average(w, weights=w) ** 2
     variance = squares / w.sum() ** 2 * n_units / max(n_units - 1, 1)
     half = float(stdtrit(max(n_units - 1, 1), 1 - LEVEL / 2)) * np.sqrt(variance)
@@ -162,7 +163,7 @@ def _importances(
 
 
 def _shuffled(table: Any, column: int, order: Codes) -> Any:
-    """Return a table, one of whose columns comes from its rows in another order."""
+    """Return a table with the rows of one column in another order."""
     if hasattr(table, "with_columns"):  # polars
         return table.with_columns(table[table.columns[column]].gather(order))
     if hasattr(table, "set_column"):  # pyarrow

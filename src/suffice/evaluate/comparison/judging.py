@@ -36,10 +36,10 @@ from suffice.selection.validation.fitting import fitted, is_gaussian, weight_nam
 from suffice.selection.validation.folds import Folds
 from suffice.typing import Codes, Floats, RowsLike, SklearnClassifier
 
-_SMALL = 1 << 20  # numbers in X below which threads of BLAS only wait for each other
-_MANY = 5_000  # rows from which a forest gains by threads
-_LONG = 2.0  # seconds of all fits above which a worker process pays off
-_ONE_AT_A_TIME = threading.RLock()  # the filters of warnings belong to the whole process
+_SMALL = 1 << 20  # with fewer numbers in X, BLAS threads only wait for each other
+_MANY = 5_000  # with at least this many rows, threads make a forest faster
+_LONG = 2.0  # if all fits take longer, a worker process pays off
+_ONE_AT_A_TIME = threading.RLock()  # warning filters are shared by the whole process
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,25 +52,25 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What held-out rows say of one model: all losses are means over these rows."""
+    """The result of one model on held-out rows; all losses are means over these rows."""
 
     name: str
     row_losses: Floats  # error, log-loss, Brier; NaN without posteriors  (3, m)
-    auc: float  # one class against the rest, mean over classes
-    calibration_error: float  # of the most probable class
-    n_parameters: float  # mean over folds, NaN where it has none
-    fit_seconds: float  # for one fold, median over folds
-    predict_seconds: float  # for the held-out rows of one fold, median over folds
+    auc: float  # area under the ROC curve, one class against the rest, mean over classes
+    calibration_error: float  # calibration error of the most probable class
+    n_parameters: float  # mean over folds; NaN if it cannot be counted
+    fit_seconds: float  # seconds to fit one fold, median over folds
+    # seconds to predict the held-out rows of one fold, median over folds
+    predict_seconds: float
     is_generative: bool  # whether it models the features of each class
     is_readable: bool  # whether its rule can be written down: an equation, or one tree
-    held_out: Predictions  # fold after fold, with posteriors only where they were kept
-    folds: Codes  # of the held-out rows  (m,)
-    overlap: (
-        float  # ρ n / n_train, what shared training rows add to a variance; 0 for one fold
-    )
-    learnt: tuple[Any, ...]  # the classifier of each fold, where they were kept
+    held_out: Predictions  # fold after fold; has posteriors only if they were kept
+    folds: Codes  # fold of each held-out row  (m,)
+    # ρ n / n_train, what shared training rows add to a variance; 0 for one fold
+    overlap: float
+    learnt: tuple[Any, ...]  # the classifier of each fold, if classifiers were kept
     notes: tuple[str, ...]
-    groups: Codes | None = None  # of the held-out rows  (m,)
+    groups: Codes | None = None  # group of each held-out row  (m,)
     singular_warnings: tuple[str, ...] = ()  # warnings about singular covariances
 
     @property
@@ -102,12 +102,12 @@ class Outcome:
 
     @property
     def n_rows(self) -> int:
-        """Number of different rows that the model was evaluated on."""
+        """Number of distinct rows that the model was evaluated on."""
         return len(np.unique(self.held_out.rows))
 
     @property
     def units(self) -> Codes:
-        """Numbers of the independent observations: rows, or groups of rows, (m,)."""
+        """Index of the independent unit of each held-out row, its group or itself, (m,)."""
         return self.held_out.rows if self.groups is None else self.groups
 
     @property
@@ -128,19 +128,19 @@ class Outcome:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval of the error, by the effective number of rows."""
+        """Wilson's 95 % interval of the error, from the effective number of rows."""
         low, high = wilson(np.array(self.error), np.array(self.effective_rows))
         return float(low), float(high)
 
     @property
     def rank(self) -> tuple[float, float, str]:
-        """What models are sorted by: error, then log-loss, then name."""
+        """Sort key of models: error, then log-loss, then name."""
         return self.error, np.nan_to_num(self.log_loss, nan=np.inf), self.name
 
 
 @contextmanager
 def recorded_warnings() -> Iterator[list[warnings.WarningMessage]]:
-    """Collect the warnings raised meanwhile."""
+    """Collect the warnings raised inside this context."""
     with _ONE_AT_A_TIME, warnings.catch_warnings(record=True) as recorded:
         warnings.simplefilter("always")
         yield recorded
@@ -151,7 +151,7 @@ def notes_on(
     folds: Folds,
     recorded: Sequence[warnings.WarningMessage],
 ) -> list[str]:
-    """Return that weights are ignored, and the first warning of each category but singularity."""
+    """Return a note on ignored weights, and the first warning of each category but singularity."""
     notes = []
     takes_weights = hasattr(model.estimator, "fit_moments") or weight_name(model.estimator)
     if folds.weight is not None and not takes_weights:
@@ -161,7 +161,7 @@ def notes_on(
 
 
 def _first_messages(recorded: Sequence[warnings.WarningMessage]) -> list[str]:
-    """Return the first warning of each category, and how often it was given."""
+    """Return the first warning of each category, with its number of occurrences."""
     messages = []
     for category, times in Counter(warning.category for warning in recorded).items():
         first = next(warning for warning in recorded if warning.category is category)
@@ -171,7 +171,7 @@ def _first_messages(recorded: Sequence[warnings.WarningMessage]) -> list[str]:
 
 
 def degenerate_notes(recorded: Sequence[warnings.WarningMessage]) -> list[str]:
-    """Return the first warning of a singular covariance."""
+    """Return the first warning about a singular covariance."""
     return _first_messages(
         [each for each in recorded if each.category is DegenerateDataWarning]
     )
@@ -179,45 +179,45 @@ def degenerate_notes(recorded: Sequence[warnings.WarningMessage]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FromMoments:
-    """Learns from the moments of the other folds: no row is read twice, and nothing is fitted."""
+    """Computes a classifier from the moments of the other folds, without fitting to rows."""
 
     estimator: SklearnClassifier
     storage: str
     fourth: bool
 
     def learn(self, folds: Folds, fold: int) -> tuple[SklearnClassifier, float]:
-        """Return the classifier of the rows outside a fold, and the seconds it took."""
+        """Return the classifier of the rows outside a fold, and the seconds it took to compute."""
         moments, seconds_of_sums = folds.moments(self.storage, fourth=self.fourth)
         started = time.perf_counter()
         learnt = self.read(moments[fold])
         return learnt, time.perf_counter() - started + seconds_of_sums
 
     def rows_to_predict(self, folds: Folds, at: Codes) -> RowsLike:
-        """Return rows as numbers."""
+        """Return the rows as numbers."""
         rows: RowsLike = folds.table.x[at]
         return rows
 
     def read(self, moments: Moments) -> SklearnClassifier:
-        """Return the classifier of moments."""
+        """Return the classifier computed from moments."""
         learnt: SklearnClassifier = clone(self.estimator).fit_moments(moments)
         return learnt
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByFitting:
-    """Learns from the rows of the other folds."""
+    """Fits a classifier to the rows of the other folds."""
 
     estimator: SklearnClassifier
 
     def learn(self, folds: Folds, fold: int) -> tuple[SklearnClassifier, float]:
-        """Return the classifier of the rows outside a fold, and the seconds it took."""
+        """Return the classifier of the rows outside a fold, and the seconds it took to fit."""
         rows, labels, weight = folds.training(fold)
         started = time.perf_counter()
         learnt = fitted(self.estimator, rows, labels, weight, folds.belonging(fold))
         return learnt, time.perf_counter() - started
 
     def rows_to_predict(self, folds: Folds, at: Codes) -> RowsLike:
-        """Return rows as the kind of table they came in."""
+        """Return the rows as the same kind of table as the user's."""
         rows: RowsLike = taken(folds.X, at)
         return rows
 
@@ -228,7 +228,7 @@ def learner_of(
     *,
     is_plain: bool,
 ) -> FromMoments | ByFitting:
-    """Return how an estimator learns; one that takes only numbers gets the table encoded."""
+    """Return how to train an estimator; if it takes only numbers, the table is encoded."""
     if not is_plain:
         if takes(estimator, X, has_gaps=not is_complete(X).all()):
             return ByFitting(estimator)
@@ -256,21 +256,21 @@ class Case(NamedTuple):
 
 
 class FoldResult(NamedTuple):
-    """What one fold says of a model."""
+    """The result of a model on one fold."""
 
-    learnt: Any  # the classifier; None if another process evaluated it and it is not kept
+    learnt: Any  # the classifier; None if another process fitted it and it is not needed
     held_out: Predictions
-    scores: Floats | None  # of each class, to rank rows by; None where there are none  (m, K)
+    scores: Floats | None  # class scores that rank rows; None if there are none  (m, K)
     n_parameters: float
     is_readable: bool
     fit_seconds: float
     predict_seconds: float
 
 
-Task = tuple[int, int]  # the number of a case, and of one of its folds
-# cases, keep, scikit-learn's configuration
+Task = tuple[int, int]  # index of a case, and index of one of its folds
+# the cases, whether to keep classifiers, and scikit-learn's configuration
 Work = tuple[Sequence[Case], bool, dict[str, object]]
-Answer = tuple[FoldResult, list[Warning | str]]  # of another process
+Answer = tuple[FoldResult, list[Warning | str]]  # result and warnings from another process
 
 
 def judged(
@@ -330,7 +330,7 @@ def _judged(
     *,
     keep: bool,
 ) -> Outcome | Failure:
-    """Return the result of a model; other processes evaluate some folds, this one the rest."""
+    """Return the result of a model; worker processes evaluate some folds, this one the rest."""
     model, folds, note = case
     results: list[FoldResult] = []
     steps.begin(model.name)
@@ -362,7 +362,7 @@ def _judged(
 
 
 def _judged_elsewhere(work: Work, task: Task) -> Answer:
-    """Return what a fold says of a model, and the warnings it gave, in a process that helps."""
+    """Return the result of a fold and its warnings; runs in a worker process."""
     cases, keep, configuration = work
     at, fold = task
     with config_context(**configuration), recorded_warnings() as recorded:
@@ -373,7 +373,7 @@ def _judged_elsewhere(work: Work, task: Task) -> Answer:
 
 
 def judged_fold(learner: FromMoments | ByFitting, folds: Folds, fold: int) -> FoldResult:
-    """Return what the rows of a fold say of a model that learns from the others."""
+    """Return the result on the rows of a fold, for a model trained on the other folds."""
     learnt, fit_seconds = learner.learn(folds, fold)
     shown = learner.rows_to_predict(folds, folds.splits[fold][1])
     started = time.perf_counter()
@@ -402,7 +402,7 @@ def outcome_of(
     *,
     keep: bool,
 ) -> Outcome:
-    """Return what all folds say of a model, with classifiers and posteriors if ``keep``."""
+    """Return the result of a model on all folds, with classifiers and posteriors if ``keep``."""
     held_out = Predictions.joined([result.held_out for result in results])
     fold_sizes = [len(result.held_out.rows) for result in results]
     return Outcome(
@@ -430,12 +430,12 @@ def _area(held_out: Predictions, scores: Sequence[Floats | None]) -> float:
     if len(fold_scores) < len(scores):
         return np.nan
     if all((each == each[0]).all() for each in fold_scores):
-        return 0.5  # a constant ranks nothing, though its constants differ between folds
+        return 0.5  # constant scores rank no rows, even if the constant differs between folds
     return mean_area(held_out.truth, np.concatenate(fold_scores), held_out.weight)
 
 
 def _calibration_error(held_out: Predictions) -> float:
-    """Return Σ_b (w_b / w) |observed − stated|, bins of the most probable class's posterior."""
+    """Return Σ_b (w_b / w) |observed − stated|, binned by the largest posterior of each row."""
     if held_out.logs is None:
         return np.nan
     stated = np.exp(held_out.logs.max(1)).clip(max=1)
@@ -443,7 +443,7 @@ def _calibration_error(held_out: Predictions) -> float:
 
 
 def _decision_scores(learnt: SklearnClassifier, x: RowsLike, folds: Folds) -> Floats | None:
-    """Return a score of each class by the decision function, None where there is none."""
+    """Return the decision function as one score per class; None if there is none."""
     if not hasattr(learnt, "decision_function"):
         return None
     scores = np.asarray(learnt.decision_function(x), np.float64)
@@ -452,6 +452,6 @@ def _decision_scores(learnt: SklearnClassifier, x: RowsLike, folds: Folds) -> Fl
     elif scores.shape[1] != len(learnt.classes_):
         return None
     else:
-        # only differences of a row's scores count: log softmax makes rows comparable
+        # Only differences within a row matter. The log softmax makes scores of rows comparable.
         scores = log_softmax(scores, axis=1)
     return among_classes(scores, learnt, folds.classes)

@@ -1,4 +1,4 @@
-"""Error by the number of training rows: generative against discriminative classifiers."""
+"""Error by the number of training rows, for generative and discriminative classifiers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,8 +24,9 @@ from suffice.typing import Array, Codes, Floats, LabelsLike, RowsLike
 
 MODELS = ("GaussianNB", "LDA", "QDA", "logistic regression")
 _N_SIZES = 9
-_FEWEST_OF_A_CLASS = 2  # rows of the smallest class at the first size
-_SPAN = 3  # a curve is extrapolated if its last size is at least so many times its first
+_FEWEST_OF_A_CLASS = 2  # rows of the smallest class at the smallest size
+# a curve is extrapolated if its largest size is at least this multiple of its smallest
+_SPAN = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,7 +36,7 @@ class Curve:
     name: str
     generative: bool  # whether it models the features of each class
     losses: Floats  # error, log-loss, Brier  (S, R, 3)
-    failures: tuple[str, ...]  # why it could not be fitted, where it could not
+    failures: tuple[str, ...]  # why the model could not be fitted, one message per failed size
 
     def mean(self, metric: str = "error") -> Floats:
         """Return the mean over repeats, (S,)."""
@@ -104,9 +105,9 @@ def learning_curve(
     random_state: int = 0,
     progress: Wish = None,
 ) -> LearningCurve:
-    """Return how error falls with the number of training rows, for each of several models.
+    """Return how the error falls with the number of training rows, for several models.
 
-    Each repeat holds out a test part and orders the other rows at random within each class. All
+    Each repeat holds out a test part and shuffles the other rows within each class. All
     models are fitted to the same first rows. Rows with missing values are left out. Ng &
     Jordan (2001), *Advances in Neural Information Processing Systems* 14, 841–848.
 
@@ -146,7 +147,7 @@ def learning_curve(
     if not complete.all() and len(complete) == len(as_labels(y)):
         X = taken(X, np.flatnonzero(complete))
         y = taken(y, np.flatnonzero(complete))
-    rows = Folds.of(X, y, [([0], [0])])  # its splits are replaced by those of each size
+    rows = Folds.of(X, y, [([0], [0])])  # placeholder splits, replaced for each size
     rng = np.random.default_rng(random_state)
     orders = [_order(rows.codes, test, rng) for _ in range(n_repeats)]
     n_train = len(orders[0].train)
@@ -167,23 +168,24 @@ class Forecast:
 
     n_rows: int
     error: float
-    low: float  # 95 % interval
+    low: float  # lower end of the 95 % interval
     high: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Growth:
-    """How the error of one model falls with more rows, and a forecast for still more rows."""
+    """How the error of one model falls with more rows, with a forecast for larger tables."""
 
     model: str
     sizes: Codes  # training rows  (S,)
     error: Floats  # mean over repeats  (S,)
     n_repeats: int
-    forecast: tuple[Forecast, ...]  # from all available rows to several times as many
+    # for the available rows, and for two and four times as many
+    forecast: tuple[Forecast, ...]
 
     @property
     def helps(self) -> str:
-        """Whether twice as many rows would lower the error, in words."""
+        """A sentence on whether twice as many rows would lower the error."""
         now, twice = self.forecast[:2]
         if now.error - twice.error > max(0.05 * now.error, 0.002):
             return "would help"
@@ -215,7 +217,7 @@ def growth(
 ) -> Growth | None:
     """Return the learning curve of a model, extrapolated by a power law (Viering & Loog 2023).
 
-    None if the table is too small for a curve.
+    None if the table is too small for a learning curve.
     """
     rng = np.random.default_rng(seed)
     n = len(folds.codes)
@@ -230,13 +232,13 @@ def growth(
     larger_sizes = np.array([n, 2 * n, 4 * n])
     expected = _power_law(sizes, errors.mean(1), larger_sizes)
     laws = [expected]
-    for _ in range(199):  # bootstrap of the repeats
+    for _ in range(199):  # bootstrap over the repeats
         drawn = errors[:, rng.integers(0, n_repeats, n_repeats)]
         laws.append(_power_law(sizes, drawn.mean(1), larger_sizes))
     falls = np.stack([law[0] - law for law in laws])
     fall = falls[0]
     least, most = np.quantile(falls, [0.025, 0.975], axis=0)
-    # the fall is taken from the error of all rows, and widens its interval
+    # Subtract the fall from the error on all rows, and widen the interval by the fall's own.
     low_now, high_now = outcome.interval
     error = (outcome.error - fall).clip(0)
     low = (error - np.hypot(outcome.error - low_now, most - fall)).clip(0)
@@ -249,7 +251,7 @@ def growth(
 
 
 def _power_law(sizes: Codes, errors: Floats, larger_sizes: Codes) -> Floats:
-    """Return a + b n^(−c) at other sizes, a and b not negative, fitted by least squares."""
+    """Return a + b n^(−c) at other sizes; least squares fits c and a, b ≥ 0."""
     least_misfit = np.inf
     extrapolated = np.full(len(larger_sizes), errors[-1])
     for c in np.linspace(0.1, 1.5, 15):
@@ -264,7 +266,7 @@ def _power_law(sizes: Codes, errors: Floats, larger_sizes: Codes) -> Floats:
 class Order(NamedTuple):
     """The rows of one repeat."""
 
-    train: Codes  # in an order whose every start is stratified
+    train: Codes  # ordered so that the first m rows are stratified, for every m
     test: Codes
 
 
@@ -301,8 +303,8 @@ def _curves(
 
 
 def _order(codes: Codes, test: float, rng: np.random.Generator) -> Order:
-    """Return rows to learn from in a random order whose every start is stratified, and others."""
-    # sorted by the rank of a row in its class, as a share of the class
+    """Return training rows in a random order whose first m rows are stratified, and test rows."""
+    # sort key: rank of a row within its class, divided by the size of the class
     rank_shares = (ranks_within(codes, rng) + 0.5) / np.bincount(codes)[codes]
     order = np.argsort(rank_shares, kind="stable")
     n_train = len(codes) - round(test * len(codes))
@@ -310,14 +312,14 @@ def _order(codes: Codes, test: float, rng: np.random.Generator) -> Order:
 
 
 def _splits(orders: Sequence[Order], size: int) -> tuple[tuple[Codes, Codes], ...]:
-    """Return folds that learn from the first ``size`` rows of each order."""
+    """Return folds whose training rows are the first ``size`` rows of each order."""
     return tuple((np.sort(order.train[:size]), order.test) for order in orders)
 
 
 def _default_sizes(codes: Codes, n_train: int, n_sizes: int) -> Codes:
-    """Return sizes from the fewest sensible to all, evenly spaced on a log scale."""
+    """Return sizes from the smallest sensible one to ``n_train``, evenly spaced on a log scale."""
     counts = np.bincount(codes)
-    # the smallest class has about _FEWEST_OF_A_CLASS rows in a start of this length
+    # with this many rows, the smallest class has about _FEWEST_OF_A_CLASS of them
     fewest = int(np.ceil(_FEWEST_OF_A_CLASS * len(codes) / counts.min()))
     first = min(max(fewest, 2 * len(counts)), n_train)
     return np.unique(np.geomspace(first, n_train, n_sizes).round().astype(np.intp))

@@ -8,16 +8,17 @@ from suffice.evaluate.comparison.models import core
 
 
 def is_readable(fitted: object) -> bool:
-    """Whether its rule can be written down: one equation for each class, or one tree."""
+    """Whether the rule can be written down: one equation per class, or one tree."""
     model = core(fitted)
     if hasattr(model, "members_"):
         return False
-    attributes = ("coef_", "model_", "tree_", "_strategy")  # the last: scikit-learn's constant
+    # ``_strategy`` marks scikit-learn's constant classifier
+    attributes = ("coef_", "model_", "tree_", "_strategy")
     return any(hasattr(model, name) for name in attributes)
 
 
 def n_parameters(fitted: object) -> float:
-    """Return the number of free parameters, NaN where rows are kept instead or it is unknown."""
+    """Return the number of free parameters; NaN if unknown, or if the model keeps rows instead."""
     model: Any = core(fitted)
     if hasattr(model, "members_"):
         return _of_average(model)
@@ -37,11 +38,11 @@ def n_parameters(fitted: object) -> float:
 
 
 def _of_average(model: Any) -> float:
-    """Return the parameters of all averaged models, and of their shares."""
+    """Return the number of parameters of all averaged models and their weights."""
     total = float(len(model.members_) - 1)
     for member in model.members_:
         inner = getattr(member.model, "inner", member.model)
-        if hasattr(inner, "fitted"):  # of scikit-learn's kind
+        if hasattr(inner, "fitted"):  # a scikit-learn model
             total += n_parameters(inner.fitted)
         else:
             total += inner.n_parameters
@@ -56,7 +57,7 @@ def _of_tree(model: Any) -> float:
 
 
 def _of_linear_scores(model: Any) -> float:
-    # only differences of the scores of K classes matter
+    # K scores have K − 1 free differences, and only these matter
     per_score = np.shape(model.coef_)[-1]
     if np.any(getattr(model, "intercept_", 0)):
         per_score += 1

@@ -1,4 +1,4 @@
-"""The models that are compared: known by name, or passed as estimators."""
+"""The compared models: chosen by name, or passed as estimators."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -27,17 +27,18 @@ from suffice.evaluate.comparison.competitors import (
 from suffice.typing import SklearnClassifier
 
 ModelsLike: TypeAlias = object  # a name, an estimator, several of these, or {name: either}
-CONSTANT = "constant"  # the classifier that states the class frequencies for every row
+CONSTANT = "constant"  # the classifier that predicts the class frequencies for every row
 
 
 class KnownModel(NamedTuple):
-    """A classifier that users ask for by name."""
+    """A classifier that users can select by name."""
 
     name: str
-    make: Callable[[int], SklearnClassifier]  # seed → an estimator that is not fitted
+    make: Callable[[int], SklearnClassifier]  # seed → an unfitted estimator
     aliases: tuple[str, ...] = ()
-    is_default: bool = True  # whether it is compared where no models are named
-    library: BoostingLibrary | None = None  # ``compare`` adds it where this is installed
+    is_default: bool = True  # whether it is compared by default
+    # ``compare`` also includes it by default if this library is installed
+    library: BoostingLibrary | None = None
 
 
 def _constant(seed: int) -> SklearnClassifier:
@@ -169,7 +170,7 @@ KNOWN_MODELS = (
 
 
 def known_model(name: str) -> KnownModel:
-    """Return the classifier of a name or an alias; case, spaces and marks do not matter."""
+    """Return the classifier with a name or an alias; case, spaces and punctuation are ignored."""
     models = {
         _normalised(spelling): model
         for model in KNOWN_MODELS
@@ -194,7 +195,7 @@ def _normalised(name: str) -> str:
     return "".join(filter(str.isalnum, name.casefold()))
 
 
-# classifiers of which fitting or predicting very many rows takes minutes or more
+# classifiers that take minutes or more to fit or predict very many rows
 SLOW = {
     "DecisionTreeClassifier",
     "ExtraTreesClassifier",
@@ -213,8 +214,8 @@ SLOW = {
 }
 
 
-# Classifiers whose answers change little with the training rows. All others are counted among those
-# whose answers change much.
+# Classifiers whose predictions depend little on the choice of training rows. The predictions of
+# all others are taken to depend on it strongly.
 STABLE = {
     "DummyClassifier",
     "GaussianClassifier",
@@ -226,23 +227,23 @@ STABLE = {
     "QDA",
     "QuadraticDiscriminantAnalysis",
 }
-# ρ in the variance σ² (1/n + ρ/n_train) of a cross-validated loss: measured by
-# ``python -m benchmarks levels``, so that 95 % intervals cover in 92.5 to 98.5 %
+# ρ in the variance σ² (1/n + ρ/n_train) of a cross-validated loss, measured by
+# ``python -m benchmarks levels`` so that 95 % intervals have a coverage of 92.5 to 98.5 %
 STABLE_SHARE = 0.25
 UNSTABLE_SHARE = 0.75
 
 
-# attributes of classifiers with densities: ours, scikit-learn's naive Bayes, its LDA and QDA
-# methods and parameters of classifiers that have a density of the features: ours draw samples
+# Attributes that mark a model with a density of the features: ``sample`` in suffice's
+# classifiers, the other two in scikit-learn's naive Bayes, LDA and QDA.
 DENSITIES = ("sample", "predict_joint_log_proba", "store_covariance")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedModel:
-    """A classifier under the name it is reported by."""
+    """A classifier and its name in the results."""
 
     name: str
-    estimator: SklearnClassifier  # never fitted: clones of it are
+    estimator: SklearnClassifier  # unfitted; only clones of it are fitted
 
     @property
     def is_slow(self) -> bool:
@@ -251,7 +252,7 @@ class ComparedModel:
 
     @property
     def training_share(self) -> float:
-        """ρ: the weight of 1/n_train in the variance, for training rows that folds share."""
+        """ρ: the weight of 1/n_train in the variance, due to training rows that folds share."""
         is_stable = type(core(self.estimator)).__name__ in STABLE
         return STABLE_SHARE if is_stable else UNSTABLE_SHARE
 
@@ -262,9 +263,9 @@ class ComparedModel:
 
     @property
     def travels(self) -> bool:
-        """Whether another process would give the same fit.
+        """Whether a worker process would give the same fit.
 
-        That process must be able to import its parts, and every draw must have a seed.
+        This needs parts that a worker can import, and a seed for every random draw.
         """
         settings = self.estimator.get_params(deep=True)
         parts: list[object] = [self.estimator]
@@ -277,7 +278,7 @@ class ComparedModel:
 
 
 def core(estimator: object) -> object:
-    """Return the classifier at the end of a pipeline."""
+    """Return the last step of a pipeline, or the classifier itself."""
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
@@ -291,7 +292,7 @@ def installed_boosters(seed: int) -> tuple[ComparedModel, ...]:
 
 
 def parse_models(models: ModelsLike, seed: int) -> tuple[ComparedModel, ...]:
-    """Return the models that users name or pass; None means the default ones."""
+    """Return the models that users name or pass; None means the default models."""
     entries: Iterable[object]
     if models is None:
         entries = [model.name for model in KNOWN_MODELS if model.is_default]
@@ -316,7 +317,7 @@ def parse_models(models: ModelsLike, seed: int) -> tuple[ComparedModel, ...]:
 
 
 def _named(models: list[ComparedModel]) -> tuple[ComparedModel, ...]:
-    """Return models with names: those without one get that of their class, or their settings."""
+    """Return the models with names; an unnamed model gets its class name, or its full settings."""
     short_names = [model.name or type(core(model.estimator)).__name__ for model in models]
     times = Counter(short_names)
     named = []
@@ -329,9 +330,9 @@ def _named(models: list[ComparedModel]) -> tuple[ComparedModel, ...]:
 
 
 def _parse_model(entry: object, seed: int) -> ComparedModel:
-    """Return the model of a name, an estimator, or a pair of both; without a name it is empty."""
+    """Return the model of a name, an estimator or a pair of both; its name may be empty."""
     name: object
-    estimator: Any  # a name, or whatever a person passed
+    estimator: Any  # a name or an estimator, as passed by the user
     if isinstance(entry, str):
         model = known_model(entry)
         return ComparedModel(model.name, model.make(seed))

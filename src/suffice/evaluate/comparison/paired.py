@@ -1,6 +1,6 @@
 """Models compared on the same held-out rows: differences, and the recommended model.
 
-Losses are numbered as in ``LOSSES``, models as in ``RowLosses.names``.
+``LOSSES`` numbers the losses; ``RowLosses.names`` numbers the models.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ LOSSES: tuple[Loss, Loss] = ("error", "log_loss")
 ERROR = 0
 LOG_LOSS = 1
 LARGEST = 10.0  # cap on the log-loss of a row in a test
-# ρ of a choice among models: other training rows may lead to another model, even if each model by
-# itself changes little; measured by ``python -m benchmarks levels``
+# ρ of a choice among models. Other training rows may lead to another choice, even if each model
+# changes little. Measured by ``python -m benchmarks levels``.
 CHOICE_SHARE = 0.5
 
 
@@ -33,9 +33,9 @@ class Difference:
     model: str
     loss: Loss
     mean: float
-    low: float  # simultaneous 95 % interval; for the constant model, its own
+    low: float  # simultaneous 95 % interval; a separate one for the constant model
     high: float
-    p_value: float  # adjusted for the number of pairs: at most 0.05 where 0 lies outside
+    p_value: float  # adjusted for the number of pairs; at most 0.05 if the interval excludes 0
 
     @property
     def verdict(self) -> Literal["better", "worse", "alike"]:
@@ -45,24 +45,24 @@ class Difference:
 
 
 class MeanDifference(NamedTuple):
-    """The mean difference of two models over rows, with what its test needs."""
+    """The mean difference of two models over rows, and the figures of its test."""
 
     mean: float
-    centre: float  # of the interval
+    centre: float  # centre of the interval
     standard_error: float
     df: float
 
 
 class Recommendation(NamedTuple):
-    """The model that is recommended, and what it was chosen from."""
+    """The recommended model, and the models it was chosen from."""
 
     chosen: int
     best: int  # the model with the lowest loss
-    loss: int  # by which: the log-loss, or the error where no model has posteriors
-    close: tuple[int, ...]  # models within one standard error of the best, itself included
-    # models that no other eligible one beats significantly by error
+    loss: int  # the loss compared: the log-loss, or the error if no model has posteriors
+    close: tuple[int, ...]  # models within one standard error of the best, including the best
+    # eligible models; no other eligible model makes significantly fewer errors
     unbeaten_in_error: tuple[int, ...]
-    # models whose log-loss is significantly above that of the class frequencies
+    # models excluded because their log-loss is significantly above that of the class frequencies
     set_aside: tuple[int, ...]
 
 
@@ -71,17 +71,17 @@ class RowLosses:
     """The losses of M models by row, or by group of rows; NaN if a model was not evaluated."""
 
     names: tuple[str, ...]
-    losses: Floats  # error, and log-loss up to LARGEST  (2, M, n)
+    losses: Floats  # error, and log-loss capped at LARGEST  (2, M, n)
     weights: Floats  # (n,)
-    folds: Codes  # in which each row was held out  (n,)
-    overlap: Floats  # ρ n / n_train, what shared training rows add to variances  (M,)
-    sizes: Floats  # number of parameters, ∞ where it is unknown  (M,)
+    folds: Codes  # fold in which each row was held out  (n,)
+    overlap: Floats  # ρ n / n_train, the share of variance added by shared training rows  (M,)
+    sizes: Floats  # number of parameters, ∞ if unknown  (M,)
     readable: tuple[bool, ...]  # (M,)
-    grouped: bool = False  # whether losses are means of groups of rows
+    grouped: bool = False  # whether each loss is the mean of a group of rows
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome]) -> Self:
-        """Return the losses of all models on the rows, or groups, of the one with most rows."""
+        """Return the losses of all models on the rows or groups of the model with the most rows."""
         widest = max(outcomes, key=lambda outcome: outcome.n_rows)
         units, first = np.unique(widest.units, return_index=True)
         losses = np.empty((2, len(outcomes), len(units)))
@@ -104,7 +104,7 @@ class RowLosses:
         )
 
     def with_model(self, name: str, losses: Floats) -> Self:
-        """Return the losses with those of one more model, (2, n)."""
+        """Return the losses with one more model, whose losses are (2, n)."""
         return replace(
             self,
             names=(*self.names, name),
@@ -115,7 +115,7 @@ class RowLosses:
         )
 
     def within(self, rows: Flags) -> Self:
-        """Return the losses on some of the rows, given by a mask (n,)."""
+        """Return the losses on the rows of a mask (n,)."""
         return replace(
             self,
             losses=self.losses[:, :, rows],
@@ -125,13 +125,13 @@ class RowLosses:
 
     @cached_property
     def means(self) -> Floats:
-        """Mean losses of each model, NaN where it has none, (2, M)."""
+        """Mean losses of each model, NaN if it has none, (2, M)."""
         judged = np.isfinite(self.losses)
         with np.errstate(invalid="ignore"):
             return np.where(judged, self.losses, 0) @ self.weights / (judged @ self.weights)
 
     def mean_difference(self, loss: int, model: int, other: int) -> MeanDifference:
-        """Return the mean loss of a model minus that of another, NaN of fewer than two rows."""
+        """Return the mean loss of a model minus that of another; NaN with fewer than two rows."""
         differences = self.losses[loss, model] - self.losses[loss, other]
         judged = np.isfinite(differences)
         d = differences[judged]
@@ -144,19 +144,20 @@ class RowLosses:
         centre = mean
         square = float(w @ (d * d) / w.sum())
         if loss == ERROR and not self.grouped:
-            # Add a row that only the one misclassifies, and a row that only the other does (Bonett
-            # & Price 2012). This is McNemar's test, with an interval where few rows differ.
+            # Add a row that only the first model misclassifies, and a row that only the second does
+            # (Bonett & Price 2012). The result is McNemar's test, with an interval that is valid
+            # for few rows.
             centre = mean * n / (n + 2)
             square = (square * n + 2) / (n + 2)
             n = n + 2
-        # se² = s² (1/n + ρ/n_train)  (Nadeau & Bengio 2003, row by row, with their ρ = 1)
+        # se² = s² (1/n + ρ/n_train)  (Nadeau & Bengio 2003, here by rows; their ρ is 1)
         variance = max(square - centre**2, 0.0) * n / (n - 1)
         overlap = max(self.overlap[model], self.overlap[other])
         standard_error = float(np.sqrt(variance * (1 + overlap) / n))
         return MeanDifference(mean, centre, standard_error, df=n - 1)
 
     def difference(self, loss: int, model: int, other: int) -> Difference:
-        """Return the loss of a model minus that of another, Bonferroni-adjusted."""
+        """Return the loss of a model minus that of another, with a Bonferroni-adjusted test."""
         mean, centre, standard_error, df = self.mean_difference(loss, model, other)
         n_tests = self._n_tests(model, other)
         half = standard_error * float(stdtrit(df, 1 - LEVEL / (2 * n_tests)))
@@ -164,7 +165,7 @@ class RowLosses:
             p = np.nan
         else:
             p = min(1.0, float(2 * n_tests * stdtr(df, -_t(centre, standard_error))))
-        largest = 1.0 if loss == ERROR else np.inf  # two shares differ by 1 at most
+        largest = 1.0 if loss == ERROR else np.inf  # two error rates differ by at most 1
         return Difference(
             model=self.names[model],
             loss=LOSSES[loss],
@@ -175,10 +176,10 @@ class RowLosses:
         )
 
     def _n_tests(self, model: int, other: int) -> int:
-        # whether a model is better than the constant one is a question of its own
+        # the comparison with the constant model is a separate question, and counts as one test
         if CONSTANT in (self.names[model], self.names[other]):
             return 1
-        # the same rows choose the reference, so that any pair may turn out to be tested
+        # the same rows choose the reference, so every pair of models may be tested
         n_models = sum(name != CONSTANT for name in self.names)
         return max(n_models * (n_models - 1) // 2, 1)
 
@@ -189,21 +190,21 @@ class RowLosses:
         return any(self.difference(loss, m, model).verdict == "better" for m in lower)
 
     def has_useful_posteriors(self, model: int) -> bool:
-        """Return whether its log-loss is below that of the class frequencies."""
+        """Return whether the model's log-loss is below that of the class frequencies."""
         log_losses = self.means[LOG_LOSS]
         if CONSTANT not in self.names:
             return bool(np.isfinite(log_losses[model]))
         return bool(log_losses[model] < log_losses[self.names.index(CONSTANT)])
 
     def _against_frequencies(self, model: int) -> Literal["better", "worse", "alike"]:
-        """Return how the log-loss compares with that of the class frequencies, by its test."""
+        """Return how the log-loss differs significantly from that of the class frequencies."""
         if CONSTANT not in self.names:
             return "alike"
         constant = self.names.index(CONSTANT)
         return self.difference(LOG_LOSS, model, constant).verdict
 
     def _set_aside(self, models: Sequence[int]) -> tuple[int, ...]:
-        """Return the models whose posteriors are useless, if another one can take their place."""
+        """Return the models with useless posteriors, if another model can replace them."""
         verdicts = {m: self._against_frequencies(m) for m in models}
         useless = [m for m in models if verdicts[m] == "worse"]
         if not useless:
@@ -216,22 +217,23 @@ class RowLosses:
         return tuple(useless) if is_replaced else ()
 
     def recommended(self) -> int:
-        """Return the number of the model that ``recommendation`` arrives at."""
+        """Return the index of the model that ``recommendation`` chooses."""
         return self.recommendation().chosen
 
     def recommendation(self) -> Recommendation:
-        """Return the simplest model that is about as good as the best, and what it was chosen from.
+        """Return the simplest model that is about as good as the best, and the candidates.
 
-        0. Models whose log-loss is significantly above that of the class frequencies are set aside,
-           if the log-loss of another one is significantly below it, or no model that is set aside
-           makes significantly fewer errors.
-        1. No other model makes significantly fewer errors.
-        2. Its log-loss is below that of the class frequencies, if any model of step 1 has such
-           posteriors.
-        3. No model of step 2 has a significantly lower log-loss. The best one has the lowest.
-        4. Among those within one standard error of the best, it can be written down and has the
-           fewest parameters. A model that is simpler still replaces it if it makes no more errors
-           and its log-loss is within the standard error of the lowest one.
+        0. Set models aside whose log-loss is significantly above that of the class frequencies.
+           This requires a replacement: a model whose log-loss is significantly below that of the
+           class frequencies, or that no model set aside beats significantly by error.
+        1. Keep the models that no other model beats significantly by error.
+        2. Of these, keep the models whose log-loss is below that of the class frequencies, if there
+           are any.
+        3. Of these, keep the models that no other one beats significantly by log-loss. The best
+           model is the one with the lowest log-loss.
+        4. Of the models within one standard error of the best, choose those that can be written
+           down, then the one with the fewest parameters. A simpler model from step 3 replaces it
+           if it makes no more errors and its log-loss is within one standard error of the lowest.
 
         The error replaces the log-loss if no model of step 1 has posteriors.
         """
@@ -267,7 +269,10 @@ class RowLosses:
         )
 
     def _is_close(self, model: int, best: int, loss: int) -> bool:
-        """Whether losses differ by at most one standard error (of the difference and the best)."""
+        """Whether losses differ by at most one standard error.
+
+        It is the smaller one of two: that of the difference, and that of the best model.
+        """
         for each in {ERROR, loss}:
             difference = self.mean_difference(each, model, best)
             limit = min(difference.standard_error, self._standard_error(each, best))
@@ -276,7 +281,7 @@ class RowLosses:
         return True
 
     def _is_simpler(self, model: int, other: int) -> bool:
-        """Whether it has fewer parameters, makes no more errors and is at least as readable."""
+        """Whether a model is at least as readable, with fewer parameters and no more errors."""
         return bool(
             self.sizes[model] < self.sizes[other]
             and self.means[ERROR, model] <= self.means[ERROR, other]
@@ -294,10 +299,10 @@ class RowLosses:
 
 
 def _unit_losses(outcome: Outcome, units: Codes) -> tuple[Floats, Floats]:
-    """Return mean error and log-loss of each unit (2, n), NaN if it has no rows, and weights."""
+    """Return the mean losses of each unit (2, n), NaN for units without rows; and weights (n,)."""
     at = np.searchsorted(units, outcome.units)
     w = outcome.held_out.weights
-    w = w / w.mean()  # so that the weight of a group is a number of rows
+    w = w / w.mean()  # then the weight of a group is a number of rows
     totals = np.bincount(at, w, len(units)).astype(np.float64)
     capped = np.minimum(outcome.row_losses[:2], LARGEST)
     with np.errstate(invalid="ignore"):
@@ -307,7 +312,7 @@ def _unit_losses(outcome: Outcome, units: Codes) -> tuple[Floats, Floats]:
 
 
 def _t(centre: float, standard_error: float) -> float:
-    """Return |t|, infinite for a difference without error."""
+    """Return |t|, infinite if the standard error is 0."""
     if standard_error > 0:
         return abs(centre) / standard_error
     return np.inf if centre else 0.0
@@ -315,14 +320,14 @@ def _t(centre: float, standard_error: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceEstimate:
-    """The error of the whole procedure, choice included, on rows that did not affect the choice."""
+    """The error of the whole procedure, including the choice, on rows not used for the choice."""
 
     error: float
     low: float  # its 95 % interval
     high: float
-    choices: tuple[str, ...]  # the model that the other folds chose, fold by fold
-    n_rows: int  # of a test that no fold saw, where there was one
-    p_value: float = np.nan  # of equal error with the constant model
+    choices: tuple[str, ...]  # the model chosen without each fold
+    n_rows: int  # rows of a separate test set; 0 if folds were used
+    p_value: float = np.nan  # for an error equal to that of the constant model
 
     @classmethod
     def of_rows(
@@ -350,16 +355,19 @@ class ChoiceEstimate:
         )
 
     def differs_from(self, model: str) -> bool:
-        """Whether another model was chosen in some fold, or other rows tested the choice."""
+        """Whether some fold led to another model, or a separate test set was used."""
         return self.n_rows > 0 or set(self.choices) != {model}
 
 
 def choice_estimate(losses: RowLosses) -> ChoiceEstimate | None:
-    """Return the error if the other folds choose the model of each fold; None for one fold."""
+    """Return the error of the choice: the other folds choose the model of each fold.
+
+    None if there is one fold.
+    """
     folds = np.unique(losses.folds)
     if len(folds) < 2:
         return None
-    # a choice depends on the held-out losses of the other folds only (Varma & Simon 2006)
+    # the choice may depend only on the held-out losses of the other folds (Varma & Simon 2006)
     chosen_losses = np.empty((2, len(losses.weights)))
     choices = []
     for fold in folds:
@@ -374,7 +382,7 @@ def choice_estimate(losses: RowLosses) -> ChoiceEstimate | None:
         p_value = joined.difference(ERROR, constant, len(losses.names)).p_value
     overlap = float(losses.overlap.max())
     if sum(name != CONSTANT for name in losses.names) > 1:
-        # n / n_train = F / (F − 1) of F folds
+        # n / n_train = F / (F − 1) for F folds
         overlap = max(overlap, CHOICE_SHARE * len(folds) / (len(folds) - 1))
     return ChoiceEstimate.of_rows(
         chosen_losses[ERROR],

@@ -44,39 +44,40 @@ GROUP_WORDS = {
     "subject",
     "user",
 }
-MOST_SECONDS = 30.0  # for the fits of one kind of split
+MOST_SECONDS = 30.0  # time limit for the fits of one kind of split
 N_FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class RealError:
-    """The error of a model on rows that were held out in one way."""
+    """The error of a model on rows that were held out by one kind of split."""
 
     split: Split
     error: float
     low: float  # its 95 % interval
     high: float
-    n_rows: int  # that were held out
-    difference: float  # from random rows, on the same rows; 0 for random rows themselves
-    p_value: float  # of that difference, NaN for random rows
+    n_rows: int  # number of held-out rows
+    # error minus the error on random rows, for the same rows; 0 for random rows themselves
+    difference: float
+    p_value: float  # p-value of that difference, NaN for random rows
 
     @property
     def is_worse(self) -> bool:
-        """Whether the error is significantly larger than that of random rows."""
+        """Whether the error is significantly larger than on random rows."""
         return bool(self.p_value <= LEVEL and self.difference > 0)
 
 
 @dataclass(frozen=True, slots=True)
 class RealErrors:
-    """The errors of one model on random rows, unseen groups and later rows, as far as known."""
+    """The errors of one model on random rows, unseen groups and later rows, if measured."""
 
     model: str
     errors: tuple[RealError, ...]  # random rows first
     left_out: tuple[str, ...] = ()  # splits that were not tried, with the reason
-    groups_name: str = ""  # of the column that defines the groups
+    groups_name: str = ""  # the column that defines the groups
 
     def document(self) -> dict[str, object]:
-        """Return the errors as JSON holds them."""
+        """Return the errors as dictionaries for JSON."""
         errors = []
         for each in self.errors:
             error = {
@@ -100,12 +101,12 @@ class RealErrors:
 
     @property
     def headline(self) -> RealError:
-        """The largest error significantly above that of random rows, or else the latter."""
+        """The largest error that is significantly above that on random rows, or else the latter."""
         worse = [error for error in self.errors if error.is_worse]
         return max(worse, key=lambda error: error.error, default=self.errors[0])
 
     def named(self, split: Split) -> str:
-        """Return which rows were held out, with the column of the groups."""
+        """Return a description of the held-out rows, with the name of the group column."""
         if split == "the future":
             return "later rows"
         if split == "unseen groups" and self.groups_name:
@@ -114,7 +115,7 @@ class RealErrors:
 
     @property
     def sentence(self) -> str:
-        """Which error is to be expected, and why."""
+        """Which error to expect on new rows, and why."""
         stated = listed([f"{percent(e.error)} of {self.named(e.split)}" for e in self.errors])
         worst = self.headline
         model = f"{self.model[:1].upper()}{self.model[1:]}"
@@ -148,11 +149,11 @@ def real_errors(
 ) -> RealErrors:
     """Return the error of a model on random rows, on unseen groups and on later rows.
 
-    ``judged`` holds the results that are already known.
+    ``judged`` holds the results that were computed before.
 
-    Models that are functions of sums are computed from them. Others are fitted again if that takes
-    at most about 30 seconds for each kind of split. A split that cannot be made is left out, and
-    the reason is kept.
+    Models that can be computed from sums need no refit. Others are fitted again if that takes at
+    most about 30 seconds for each kind of split. An impossible split is left out, with
+    the reason.
     """
     known = judged or {}
     first = known.get("random rows")
@@ -183,7 +184,7 @@ def real_errors(
 
 
 def _outcome(model: ComparedModel, folds: Folds) -> Outcome:
-    """Return the held-out result of a model; raise if it cannot be evaluated in time."""
+    """Return the held-out result of a model; raise if it cannot be evaluated in the time limit."""
     size = FitSize(len(folds.codes), np.shape(folds.X)[1], len(folds.classes))
     seconds = len(folds.splits) * seconds_to_fit(model.name, size)
     if seconds > MOST_SECONDS:
@@ -195,7 +196,7 @@ def _outcome(model: ComparedModel, folds: Folds) -> Outcome:
 
 
 def _error_beside(split: Split, outcome: Outcome, first: Outcome) -> RealError:
-    """Return the error of a split, tested against that of random rows, on the rows of both."""
+    """Return the error of a split, tested against random rows on the rows held out by both."""
     is_common = np.isin(first.held_out.rows, outcome.held_out.rows)
     rows = first.held_out.take(is_common)
     groups = None
@@ -227,10 +228,10 @@ def _error_beside(split: Split, outcome: Outcome, first: Outcome) -> RealError:
 
 
 def suggested_groups(columns: Mapping[str, Array]) -> str | None:
-    """Return the column that seems to number persons, sites or the like, by its name and values.
+    """Return the column that seems to identify persons, sites or the like, by its name and values.
 
-    It has at least five values, each of them in two rows or more on average, and none in more than
-    half of the rows. Numbers must be integers.
+    The column has at least five values, which occur at least twice on average. No value occurs in
+    more than half of the rows. Numeric values must be integers.
     """
     for name, values in columns.items():
         words = set(re.split(r"[^a-z]+", name.lower()))

@@ -1,4 +1,4 @@
-"""The best of the models compared, and its test on rows that were not used for the choice."""
+"""The best of the compared models, with a test on rows not used for the choice."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,10 +28,10 @@ from suffice.typing import LabelsLike, RowsLike
 class Selection:
     """The classifier with the lowest estimated loss, and its error on the test rows."""
 
-    comparison: Comparison  # that the choice was made by
+    comparison: Comparison  # the comparison that led to the choice
     criterion: str
-    estimator: Any  # the pick, fitted on all rows but the test part
-    test: Outcome  # of the pick on the test part
+    estimator: Any  # the pick, fitted on all rows except the test part
+    test: Outcome  # result of the pick on the test part
     parts: Split
 
     @property
@@ -85,9 +85,9 @@ def select(
     cv : int, optional
         Number of folds of all rows except the test part, used instead of a validation part.
     criterion : {"error", "log_loss", "brier"}
-        What is to be least; ties of the error go to the lower log-loss.
+        Loss to minimise. Ties in error go to the lower log-loss.
     random_state, progress
-        As in ``sf.compare``; the seed is that of the split, too.
+        As in ``sf.compare``; the same seed also splits the rows.
 
     Examples
     --------

@@ -33,16 +33,16 @@ _HELD_OUT: dict[Split, str] = {
     "unseen groups": "rows in unseen groups",
     "the future": "later rows",
 }
-WORTH_SAYING = 5e-4  # difference of two errors
+WORTH_SAYING = 5e-4  # smallest difference of two errors that is mentioned
 LEVEL_IN_WORDS = (
     "If models are equally good, the tests report a significant difference in at most 5 % of "
     "tables."
 )
-FEW = 5  # names that are listed in full
+FEW = 5  # at most this many names are listed
 
 
 def verdict_in_words(comparison: Comparison) -> str:
-    """Return which model is recommended, its price, and which others differ significantly."""
+    """Return the recommended model, its price, and which models differ significantly, as text."""
     sentences = [_recommendation(comparison)]
     price = price_of(comparison)
     if price:
@@ -65,7 +65,7 @@ def verdict_in_words(comparison: Comparison) -> str:
 
 
 def _recommendation(comparison: Comparison) -> str:
-    """Return the recommended model, the error of the procedure, and that of the constant."""
+    """Return the recommendation, the error of the whole procedure, and the constant's error."""
     model = comparison[comparison.reference]
     standing = standing_of(comparison, comparison.choice)
     constant = (
@@ -94,7 +94,7 @@ def _stated_error_in_words(stated: StatedError) -> str:
 
 
 def _own_error_in_words(model: Outcome) -> str:
-    """Return the error of the model itself, which is optimistic: the same rows chose it."""
+    """Return a sentence on the model's own error, which is optimistic: the same rows chose it."""
     low, high = model.interval
     name = f"{model.name[:1].upper()}{model.name[1:]}"
     return (
@@ -104,7 +104,7 @@ def _own_error_in_words(model: Outcome) -> str:
 
 
 def _better_otherwise(standing: Standing, n_rows: int) -> str:
-    """Return by which measure a model is significantly better, if not by its error."""
+    """Return a sentence on a measure besides the error that is significantly better."""
     if "error" in standing.better or not standing.better:
         return ""
     gain = next(gain for gain in standing.gains if gain.measure == standing.better[0])
@@ -121,7 +121,7 @@ def _better_otherwise(standing: Standing, n_rows: int) -> str:
 
 
 def price_of(comparison: Comparison) -> str:
-    """Return a sentence on how many more errors the reference makes than the best, if any."""
+    """Return how many more errors the reference makes than the best model; empty if about none."""
     model = comparison[comparison.reference]
     others = (each for each in comparison.outcomes if each is not comparison.baseline)
     best = next(others, model)
@@ -138,7 +138,7 @@ def price_of(comparison: Comparison) -> str:
 
 
 def _sentences_on_others(comparison: Comparison) -> list[str]:
-    """Return which models do not differ significantly, which are worse, and which better."""
+    """Return sentences on the models that do not differ significantly, are worse, or are better."""
     alike: list[Difference] = []
     worse: list[Difference] = []
     better: list[Difference] = []
@@ -157,7 +157,7 @@ def _sentences_on_others(comparison: Comparison) -> list[str]:
 
 
 def _on_alike_models(differences: Sequence[Difference], n_others: int) -> str:
-    """Return which models are alike, with their differences in points and the lowest p-value."""
+    """Return a sentence on models that do not differ significantly, with the lowest p-value."""
     names = [difference.model for difference in differences]
     least = min(difference.p_value for difference in differences)
     points = _points(differences)
@@ -170,7 +170,7 @@ def _on_alike_models(differences: Sequence[Difference], n_others: int) -> str:
 
 
 def _points(differences: Sequence[Difference]) -> str:
-    """Return the smallest and greatest difference of errors, in percentage points."""
+    """Return the range of the differences of errors, in percentage points."""
     least = percentage_points(min(difference.mean for difference in differences))
     greatest = percentage_points(max(difference.mean for difference in differences))
     if least == greatest:
@@ -181,7 +181,7 @@ def _points(differences: Sequence[Difference]) -> str:
 def _on_different_models(
     differences: Sequence[Difference], how: Literal["worse", "better"]
 ) -> str:
-    """Return which models differ: each with its difference and p-value, or a summary of many."""
+    """Return a sentence on models that differ: the figures of each, or a summary of many."""
     if len(differences) > FEW:
         listed_names = listed([difference.model for difference in differences], FEW)
         greatest = p_statement(max(difference.p_value for difference in differences), "≤")
@@ -195,12 +195,12 @@ def _on_different_models(
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """A measure of the model, and that of the constant classifier."""
+    """The value of a measure for the model and for the constant classifier."""
 
     measure: Measure
     model: float
     constant: float
-    p_value: float  # of the difference
+    p_value: float  # p-value of the difference
 
     @property
     def is_better(self) -> bool:
@@ -212,34 +212,35 @@ class Gain:
 
 
 class StatedError(NamedTuple):
-    """The error stated first; it includes the choice of the model if some fold makes another."""
+    """The error given first; it includes the choice of the model if some fold chooses another."""
 
     error: float
     low: float  # its 95 % interval
     high: float
-    p_value: float  # of equal error with the constant classifier
-    includes_choice: bool  # whether it is that of the choice, not of the model itself
+    p_value: float  # for an error equal to that of the constant classifier
+    includes_choice: bool  # whether the error is that of the whole procedure
 
 
 class Standing(NamedTuple):
-    """What the numbers of a comparison say about its reference.
+    """How the reference compares with the constant classifier, and whether it can be used.
 
-    "yes": it makes significantly fewer errors than the constant classifier, with the choice of the
-    model included; it has no serious caveat; and it finds at least two thirds of every class.
-    "with care": otherwise, if it is significantly better by error, log-loss or balanced accuracy.
-    "no": it is significantly better by none of them.
+    "yes": the reference makes significantly fewer errors, with the choice of the model included. It
+    has no serious caveat, and finds at least two thirds of every class.
+    "with care": not "yes", but significantly better by error, log-loss or balanced accuracy.
+    "no": not significantly better by any of them.
     """
 
     usable: Usable
     error: StatedError
-    better: tuple[Measure, ...]  # in which it significantly beats the constant classifier
+    # measures by which it is significantly better than the constant classifier
+    better: tuple[Measure, ...]
     gains: tuple[Gain, ...]
     recalls: tuple[ClassRecall, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ClassRecall:
-    """How many held-out rows of a class are predicted as this class."""
+    """How many held-out rows of a class are predicted correctly."""
 
     label: Any
     n_found: int
@@ -247,7 +248,7 @@ class ClassRecall:
 
     @property
     def misses_half(self) -> bool:
-        """Whether at least half of the rows are missed."""
+        """Whether at least half of the rows of the class are missed."""
         return 2 * self.n_found <= self.of
 
 
@@ -255,13 +256,13 @@ class ClassRecall:
 class Threshold(ClassRecall):
     """Rows of the rarer class that a lower threshold would find."""
 
-    value: float  # of its posterior
+    value: float  # lowest posterior at which the class is predicted
     false_alarms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a model can be used, how much better than a constant one, and what it misses."""
+    """Whether a model can be used, how it compares with a constant one, and what it misses."""
 
     model: str
     usable: Usable
@@ -274,13 +275,13 @@ class Verdict:
     protocol: str  # how the error was estimated
     standing: Standing
     auc: float
-    threshold: Threshold | None  # of two classes, where the rarer one is often missed
-    reason: str  # why this model, and what it costs
+    threshold: Threshold | None  # for two classes, if the rarer one is often missed
+    reason: str  # why this model was chosen, and how many more errors that costs
     caveats: tuple[str, ...]  # worst first
 
     @property
     def error(self) -> float:
-        """The error of the whole procedure on held-out rows, choice of the model included."""
+        """The error of the whole procedure on held-out rows, including the choice of the model."""
         return self.standing.error.error
 
     @property
@@ -295,24 +296,24 @@ class Verdict:
 
     @property
     def includes_choice(self) -> bool:
-        """Whether folds choose other models, so that the choice has an error of its own."""
+        """Whether some folds choose other models; then the error includes the choice."""
         return self.standing.error.includes_choice
 
     @property
     def gains(self) -> tuple[Gain, ...]:
-        """Error, log-loss if there are posteriors, and balanced accuracy."""
+        """Error, log-loss (if there are posteriors) and balanced accuracy."""
         return self.standing.gains
 
     @property
     def recalls(self) -> tuple[ClassRecall, ...]:
-        """How much is found of each class, least share first."""
+        """The recall of each class, lowest first."""
         return self.standing.recalls
 
     @property
     def headline(self) -> str:
-        """The advice, the error beside that of the constant classifier, and the class missed most.
+        """The advice, the error next to that of the constant classifier, and the class missed most.
 
-        The error is that of the whole procedure. If the model's own error differs, it follows.
+        The error is that of the whole procedure. The model's own error follows if it differs.
         """
         own = f" {_own_error_in_words(self.own)}" if self.includes_choice else ""
         return (
@@ -367,7 +368,7 @@ class Verdict:
 
     @property
     def worse_split(self) -> str | None:
-        """The error of another split that is significantly larger, as the start of a sentence."""
+        """The start of a sentence on another split whose error is significantly larger."""
         if self.real_errors is None:
             return None
         worst = self.real_errors.headline
@@ -389,7 +390,7 @@ class Verdict:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """At which threshold it is useful, why this model, and what the choice costs."""
+        """Sentences on a useful threshold, the reason for this model, and the price of choosing."""
         why = self.reason
         if self.choice is not None:
             why = f"{self.reason} {self._price_of_choice(self.choice)}"
@@ -445,11 +446,12 @@ def verdict_on(
     ----------
     comparison : Comparison
     chosen : bool
-        Whether the comparison chose the model, rather than a user.
+        Whether the rule of the comparison chose the model; False if a user did.
     tested : ChoiceEstimate, optional
-        The error on rows that were not used for the choice; by default the folds estimate it.
+        The error on rows that were not used for the choice. By default, folds estimate it.
     first, last : caveats
-        The first ones forbid the verdict "yes"; the last ones follow those of the verdict itself.
+        ``first`` come before the caveats of the comparison and prevent the verdict "yes". ``last``
+        come after them.
     """
     model = comparison[comparison.reference]
     choice = tested
@@ -483,7 +485,7 @@ def verdict_on(
 def standing_of(
     comparison: Comparison, choice: ChoiceEstimate | None, first: Sequence[str] = ()
 ) -> Standing:
-    """Return whether the reference can be used, by the rule that ``Standing`` states."""
+    """Return whether the reference can be used, by the rule in ``Standing``."""
     model = comparison[comparison.reference]
     stated = _stated_error(comparison, model, choice)
     gains = _gains(comparison, model, stated)
@@ -503,7 +505,7 @@ def standing_of(
 def _stated_error(
     comparison: Comparison, model: Outcome, choice: ChoiceEstimate | None
 ) -> StatedError:
-    """Return the error of the whole procedure; that of the model, if the choice changes nothing."""
+    """Return the error of the whole procedure, or the model's own if no fold chooses another."""
     if choice is not None and choice.n_rows == 0 and choice.differs_from(model.name):
         return StatedError(
             choice.error, choice.low, choice.high, choice.p_value, includes_choice=True
@@ -518,7 +520,7 @@ def _sentences(caveats: Sequence[Caveat], severity: Severity) -> list[str]:
 
 
 def _all_different(*sentences: Sequence[str]) -> tuple[str, ...]:
-    """Return sentences in order, each once."""
+    """Return the sentences in order, without duplicates."""
     return tuple(dict.fromkeys(chain.from_iterable(sentences)))
 
 
@@ -533,7 +535,7 @@ def _gains(comparison: Comparison, model: Outcome, stated: StatedError) -> tuple
 
 
 def _balanced_accuracy(model: Outcome) -> Gain:
-    """Return the balanced accuracy, and the 1/K of a constant classifier."""
+    """Return the balanced accuracy of the model, and 1/K, that of a constant classifier."""
     rows = model.held_out
     w = rows.weights / rows.weights.mean()  # so that sums of weights are numbers of rows
     n = np.bincount(rows.truth, w)
@@ -541,7 +543,7 @@ def _balanced_accuracy(model: Outcome) -> Gain:
     n = n[n > 0]
     k = len(n)
     accuracy = float((hits / n).mean())
-    # Var = Σ_k r_k (1 − r_k) / n_k / K², of rows that are correlated over folds
+    # Var = Σ_k r_k (1 − r_k) / n_k / K², enlarged because folds share training rows
     r = (hits + 1) / (n + 2)
     variance = (r * (1 - r) / n).sum() * model.n_rows / model.effective_rows
     standard_error = np.sqrt(variance) / k
@@ -550,7 +552,7 @@ def _balanced_accuracy(model: Outcome) -> Gain:
 
 
 def _recalls(rows: Predictions) -> tuple[ClassRecall, ...]:
-    """Return how many rows of each class are found, lowest recall first."""
+    """Return the recall of each class, lowest first."""
     k = len(rows.classes)
     once = _counted_once(rows)
     n_rows = np.rint(np.bincount(rows.truth, once, k)).astype(int)
@@ -566,14 +568,14 @@ def _recalls(rows: Predictions) -> tuple[ClassRecall, ...]:
 
 
 def _counted_once(rows: Predictions) -> Floats:
-    """Return 1 for each row, and less where folds were repeated, (m,)."""
+    """Return 1 for each held-out row, or 1/r if r repeated folds hold it out, (m,)."""
     return np.asarray(1 / np.bincount(rows.rows)[rows.rows])
 
 
 def _useful_threshold(model: Outcome) -> Threshold | None:
     """Return the threshold with the highest balanced accuracy for the rarer of two classes.
 
-    None if there are no posteriors, or if ranking by them is not better than chance.
+    None without posteriors, or if their ranking of the rows is not better than chance.
     """
     rows = model.held_out
     n_folds = int(model.folds.max()) + 1
@@ -607,7 +609,7 @@ def _useful_threshold(model: Outcome) -> Threshold | None:
 
 
 def choice_document(choice: ChoiceEstimate | None) -> dict[str, object] | None:
-    """Return the error with the choice of the model included, as JSON holds it."""
+    """Return the error with the choice of the model included, as a dictionary for JSON."""
     if choice is None:
         return None
     return {
@@ -621,19 +623,19 @@ def choice_document(choice: ChoiceEstimate | None) -> dict[str, object] | None:
 
 
 def most_missed(recalls: Sequence[ClassRecall]) -> ClassRecall:
-    """Return the class with the largest share missed; among equals, the one with most rows."""
+    """Return the class with the lowest recall; of equals, the one with most rows."""
     return min(recalls, key=lambda recall: (recall.n_found / recall.of, -recall.of))
 
 
 def all_most_missed(recalls: Sequence[ClassRecall]) -> tuple[ClassRecall, ...]:
-    """Return all classes with the largest share missed, the one with the most rows first."""
+    """Return all classes with the lowest recall, the one with most rows first."""
     worst = most_missed(recalls)
     tied = [each for each in recalls if each.n_found * worst.of == worst.n_found * each.of]
     return tuple(sorted(tied, key=lambda recall: -recall.of))
 
 
 def _misses(recalls: Sequence[ClassRecall]) -> str:
-    """Return how many rows are missed of the class that is missed most, or of all that tie."""
+    """Return a sentence on the class with the lowest recall, or on all classes that tie."""
     tied = all_most_missed(recalls)
     worst = tied[0]
     n_missed = worst.of - worst.n_found
@@ -647,7 +649,7 @@ def _misses(recalls: Sequence[ClassRecall]) -> str:
 
 
 def _share_missed(tied: Sequence[ClassRecall]) -> str:
-    """Return how much is missed of one class, or of each class of several with the same share."""
+    """Return the share missed of one class, or of several classes with the same share."""
     worst = tied[0]
     n_missed = worst.of - worst.n_found
     share = percent(n_missed / worst.of)

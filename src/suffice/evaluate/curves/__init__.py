@@ -1,4 +1,4 @@
-"""What figures of error and trust are drawn from: small frozen values, computed from rows.
+"""Curves of error and calibration: small frozen values, computed from rows, ready to draw.
 
 May import ``core`` only.
 """

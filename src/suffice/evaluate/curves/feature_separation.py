@@ -1,4 +1,4 @@
-"""Which features separate the classes, free of units."""
+"""Which features separate the classes, independent of units."""
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ from suffice.typing import Floats
 def standardised_coefficients(
     coefficients: npt.ArrayLike, deviations: npt.ArrayLike
 ) -> Floats:
-    """Return the change of each log odds for one standard deviation of each feature."""
+    """Return the change of each log odds per standard deviation of each feature."""
     # Menard (2004), *The American Statistician* 58, 218–223
     w = np.atleast_2d(np.asarray(coefficients, np.float64))
     s = np.asarray(deviations, np.float64)
@@ -27,11 +27,11 @@ def standardised_coefficients(
 
 
 def separation(moments: Moments) -> Floats:
-    """Return the ratio of variance between to variance within classes by feature, (d,)."""
+    """Return the ratio of between-class to within-class variance of each feature, (d,)."""
     # Fisher (1936), *Annals of Eugenics* 7, 179–188
     # Σ_k w_k (μ_k − μ)²_j  /  Σ_k M_k,jj
     between = moments.weights @ np.square(moments.centred_means)
     within = moments.scatter.pooled_diagonal()
-    # without variance within classes, a feature separates them, or it is constant
+    # no variance within classes: the feature separates the classes, or it is constant
     ratios = np.where(between > 0, np.inf, 0.0)
     return np.divide(between, within, out=ratios, where=within > 0)

@@ -1,4 +1,4 @@
-"""Predictions against the truth: which classes are confused, whether probabilities hold."""
+"""Predictions against the truth: which classes are confused, and calibration."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from suffice.core.table.matrix import as_weights
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.typing import Codes, Floats, WeightsLike
 
-BINS = 15  # of equal width, wherever a calibration error is stated
+BINS = 15  # number of bins of equal width in every calibration error
 
 
 def confusion(rows: Predictions) -> Floats:
@@ -20,21 +20,22 @@ def confusion(rows: Predictions) -> Floats:
     The last column counts rows for which no class was predicted.
     """
     counts = np.zeros((len(rows.classes), len(rows.classes) + 1))
-    np.add.at(counts, (rows.truth, rows.predicted), rows.weights)  # no class is coded −1
+    # rows without a prediction have code −1, the last column
+    np.add.at(counts, (rows.truth, rows.predicted), rows.weights)
     return counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reliability:
-    """Stated and observed probability in each bin that holds rows."""
+    """Predicted and observed probability in each bin that contains rows."""
 
     low_edges: Floats  # (B,)
     high_edges: Floats  # (B,)
-    stated: Floats  # mean probability  (B,)
-    observed: Floats  # share of rows for which the event held  (B,)
+    stated: Floats  # mean predicted probability  (B,)
+    observed: Floats  # share of rows in which the event occurred  (B,)
     low: Floats  # confidence interval of the observed share  (B,)
     high: Floats
-    counts: Codes  # rows  (B,)
+    counts: Codes  # number of rows  (B,)
     weights: Floats  # weight of the rows  (B,)
 
     @property
@@ -51,9 +52,9 @@ def reliability(
     bins: int = 10,
     equal_counts: bool = False,
 ) -> Reliability:
-    """Return stated against observed probability of an event (n,), in bins of what was stated.
+    """Return the observed frequency of an event (n,) in bins of its predicted probability.
 
-    Bins have equal widths, or equal counts: then they lie between quantiles. DeGroot & Fienberg
+    Bins have equal widths, or equal counts with quantiles as edges. DeGroot & Fienberg
     (1983), *The Statistician* 32, 12–22; Wilson (1927), *JASA* 22, 209–212.
     """
     p = np.asarray(probability, np.float64)

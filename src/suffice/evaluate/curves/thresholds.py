@@ -1,4 +1,4 @@
-"""What a threshold trades: how a score ranks rows, error for rejection, one error for another."""
+"""Effects of a threshold on a score: the ROC curve, precision and recall, rejection and costs."""
 
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
@@ -16,14 +16,14 @@ from suffice.typing import Codes, Floats, WeightsLike
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RocCurve:
-    """True against false positive rate as the threshold falls from infinity."""
+    """True positive rate against false positive rate, as the threshold falls from infinity."""
 
     false_positive: Floats  # (m,), ascending from 0 to 1
     true_positive: Floats  # (m,)
 
     @property
     def area(self) -> float:
-        """Area under the curve: the chance that a positive row outranks a negative one."""
+        """Area under the curve: the probability that a positive row scores above a negative one."""
         return float(np.trapezoid(self.true_positive, self.false_positive))
 
 
@@ -33,7 +33,7 @@ class PrecisionRecallCurve:
 
     precision: Floats  # (m,)
     recall: Floats  # (m,), ascending to 1
-    prevalence: float  # share of positive rows: the precision of guessing
+    prevalence: float  # share of positive rows, which is the precision of random guesses
 
     @property
     def average(self) -> float:
@@ -46,7 +46,7 @@ def roc_curve(
     score: npt.ArrayLike,
     sample_weight: WeightsLike = None,
 ) -> RocCurve:
-    """Return the ROC curve of a score (n,) for rows that are positive or not (n,)."""
+    """Return the ROC curve of a score (n,), given which rows are positive (n,)."""
     # Fawcett (2006), *Pattern Recognition Letters* 27, 861–874
     sweep = _swept(positive, score, sample_weight)
     if sweep.hits[0] == 0 or sweep.alarms[0] == 0:
@@ -60,9 +60,9 @@ def roc_curve(
 
 
 def mean_area(truth: Codes, scores: Floats, weight: Floats | None) -> float:
-    """Return the area under the ROC curve, a class against the rest, mean over classes, or NaN."""
+    """Return the area under the ROC curve, one class against the rest, mean over classes."""
     n_classes = scores.shape[1]
-    # the two curves of two classes have the same area
+    # with two classes, both curves have the same area
     classes = [1] if n_classes == 2 else range(n_classes)
     areas = []
     for k in classes:
@@ -77,7 +77,7 @@ def precision_recall_curve(
     score: npt.ArrayLike,
     sample_weight: WeightsLike = None,
 ) -> PrecisionRecallCurve:
-    """Return precision and recall of a score (n,) for rows that are positive or not (n,)."""
+    """Return precision and recall of a score (n,), given which rows are positive (n,)."""
     # Davis & Goadrich (2006), *ICML*, 233–240
     sweep = _swept(positive, score, sample_weight)
     if sweep.hits[0] == 0:
@@ -91,7 +91,7 @@ def precision_recall_curve(
 
 
 class _Sweep(NamedTuple):
-    """What every threshold on a score calls positive."""
+    """The rows at or above each threshold on a score."""
 
     thresholds: Floats  # distinct scores, ascending  (m,)
     hits: Floats  # weight of positive rows at or above each threshold  (m,)
@@ -99,7 +99,7 @@ class _Sweep(NamedTuple):
 
 
 def _swept(positive: npt.ArrayLike, score: npt.ArrayLike, weight: WeightsLike) -> _Sweep:
-    """Return hits and alarms of every threshold; scores may be infinite."""
+    """Return hits and false alarms for every threshold; scores may be infinite."""
     is_positive = np.asarray(positive, dtype=bool)
     s = np.asarray(score, dtype=np.float64)
     if is_positive.shape != s.shape or s.ndim != 1 or not s.size or np.isnan(s).any():
@@ -122,27 +122,28 @@ def _swept(positive: npt.ArrayLike, score: npt.ArrayLike, weight: WeightsLike) -
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RejectCurve:
-    """Error of the rows that are decided, and the share that is not, by threshold."""
+    """Error of the decided rows and share of rejected rows, by threshold."""
 
     thresholds: Floats  # on the greatest posterior, ascending  (m,)
-    rejected: Floats  # share of rows under the threshold  (m,)
-    error: Floats  # error among the others  (m,)
+    rejected: Floats  # share of rows below the threshold  (m,)
+    error: Floats  # error of the other rows  (m,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CostCurve:
-    """Both errors and their mean cost by the threshold on the posterior of one class."""
+    """Both kinds of errors and their mean cost, by the threshold on the posterior of one class."""
 
-    thresholds: Floats  # rows at or above are called positive; ascending from 0  (m,)
-    false_alarms: Floats  # share of all rows called positive wrongly  (m,)
-    misses: Floats  # share of all rows called negative wrongly  (m,)
+    # a row at or above the threshold is predicted positive; ascending from 0
+    thresholds: Floats
+    false_alarms: Floats  # share of all rows that are wrongly predicted positive  (m,)
+    misses: Floats  # share of all rows that are wrongly predicted negative  (m,)
     false_alarm_cost: float
     miss_cost: float
 
     @property
     def cost(self) -> Floats:
-        """Mean cost of a row, (m,)."""
-        # C_fp P(called, not positive) + C_fn P(not called, positive)
+        """Mean cost per row, (m,)."""
+        # C_fp P(predicted positive, is negative) + C_fn P(predicted negative, is positive)
         return self.false_alarm_cost * self.false_alarms + self.miss_cost * self.misses
 
     @property
@@ -157,13 +158,13 @@ class CostCurve:
         return float(self.thresholds[self.best])
 
     def short_threshold(self, i: int) -> float:
-        """Return the decimal of fewest digits that calls the same rows positive as threshold i."""
+        """Return the shortest decimal that predicts the same rows positive as threshold i."""
         if i == 0:
             return 0.0
         low = float(self.thresholds[i - 1])
         high = float(self.thresholds[i])
         if i == len(self.thresholds) - 1 and low < 1:
-            high = 1.0  # any number above the largest posterior calls no row
+            high = 1.0  # any number above the largest posterior predicts no row positive
         for n_decimals in range(1, 300):
             scaled = Decimal(high).scaleb(n_decimals).to_integral_value(ROUND_FLOOR)
             decimal = float(scaled.scaleb(-n_decimals))
@@ -178,7 +179,7 @@ class CostCurve:
 
 
 def reject_curve(rows: Predictions) -> RejectCurve:
-    """Return the error of decided rows for every threshold on the greatest posterior."""
+    """Return the error of the decided rows for each threshold on the largest posterior."""
     # Chow (1970), *IEEE Transactions on Information Theory* 16, 41–46
     greatest = np.exp(rows.log_posteriors.max(axis=1))
     thresholds, right, wrong = _swept(rows.right, greatest, rows.weight)
@@ -197,7 +198,7 @@ def cost_curve(
     false_alarm_cost: float = 1.0,
     miss_cost: float = 1.0,
 ) -> CostCurve:
-    """Return both errors for every threshold on the posterior of the class ``positive``."""
+    """Return both kinds of errors for each threshold on the posterior of class ``positive``."""
     costs = np.array([false_alarm_cost, miss_cost], dtype=np.float64)
     if not (np.all(np.isfinite(costs)) and np.all(costs >= 0) and costs.any()):
         raise InvalidParameterError(
@@ -207,7 +208,7 @@ def cost_curve(
     k = code_of(positive, rows.classes)
     posterior = np.exp(rows.log_posteriors[:, k])
     scores, hits, alarms = _swept(rows.truth == k, posterior, rows.weight)
-    # the first threshold calls every row positive, the last one none
+    # at the first threshold every row is predicted positive, at the last one no row
     above_all = np.nextafter(scores[-1], 2.0)
     thresholds = np.concatenate([[0.0], scores[1:], [above_all]])
     missed = hits[0] - np.append(hits, 0.0)

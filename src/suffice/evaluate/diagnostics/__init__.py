@@ -1,4 +1,4 @@
-"""Is the model right? Tests of its assumptions, of its calibration, and of new rows.
+"""Is the model adequate? Tests of its assumptions, of its calibration, and of new rows.
 
 May import ``core``, ``estimators`` and ``evaluate.curves``. Importing it does not import
 scikit-learn.

@@ -27,13 +27,14 @@ from suffice.typing import Codes, Floats, Labels
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# inflation from which the test is cautious: simulated t₃ classes were rejected in under 1 %
+# Above this inflation the test is conservative: it rejected under 1 % of simulated t₃ classes.
 HEAVY_TAILS = 1.5
-MANY = 1e7  # degrees of freedom beyond which χ² is exact and differences of cumulants are not
+# with more degrees of freedom, χ² is exact and differences of cumulants lose precision
+MANY = 1e7
 
 
 class ChiSquareTest(NamedTuple):
-    """A statistic that is χ² with ``df`` degrees of freedom under the null."""
+    """A test statistic that has a χ² distribution with ``df`` degrees of freedom under the null."""
 
     statistic: float
     df: float
@@ -44,7 +45,7 @@ class ChiSquareTest(NamedTuple):
 
 
 def chi_square_test(m: float, v: Floats, d: int) -> ChiSquareTest:
-    """Return (1 − c₁) M against χ², NaN where classes are too small for it."""
+    """Return the test of (1 − c₁) M by χ², NaN if classes are too small."""
     k = len(v)
     # c₁ = (Σ 1/v_k − 1/v) (2d² + 3d − 1) / (6 (d+1)(K−1))
     c1 = ((1 / v).sum() - 1 / v.sum()) * (2 * d**2 + 3 * d - 1) / (6 * (d + 1) * (k - 1))
@@ -53,7 +54,7 @@ def chi_square_test(m: float, v: Floats, d: int) -> ChiSquareTest:
 
 
 def cumulant_test(m: float, v: Floats, d: int) -> ChiSquareTest:
-    """Return M, shifted and scaled, against the χ² that has its first three cumulants."""
+    """Return the test of M by a shifted and scaled χ² with the same first three cumulants."""
     if v.min() > MANY:
         return chi_square_test(m, v, d)
     k1, k2, k3 = (_cumulant(v, d, order) for order in (1, 2, 3))
@@ -65,9 +66,9 @@ def cumulant_test(m: float, v: Floats, d: int) -> ChiSquareTest:
 
 
 def _cumulant(v: Floats, d: int, order: int) -> float:
-    """Return a cumulant of M where the covariances are equal."""
-    # M is independent of W = Σ W_k, so that the cumulants of −Σ v_k log|W_k/v_k| are those of
-    # M plus those of −v log|W/v|
+    """Return a cumulant of M under equal covariances."""
+    # M is independent of W = Σ W_k. So the cumulants of −Σ v_k log|W_k/v_k| are the sums of those
+    # of M and those of −v log|W/v|.
     total = v.sum(keepdims=True)
     by_class = (-v) ** order * _log_det_cumulants(v, d, order)
     pooled = (-total) ** order * _log_det_cumulants(total, d, order)
@@ -76,7 +77,7 @@ def _cumulant(v: Floats, d: int, order: int) -> float:
 
 def _log_det_cumulants(v: Floats, d: int, order: int) -> Floats:
     """Return a cumulant of log |W/v| for W ~ Wishart(v, I), shape (K,)."""
-    # log |W| = Σ_j log χ²_{v−j};  κ_r(log χ²_f) = ψ^(r−1)(f/2), and log 2 more for r = 1
+    # log |W| = Σ_j log χ²_{v−j};  κ_r(log χ²_f) = ψ^(r−1)(f/2), plus log 2 for r = 1
     cumulants = polygamma(order - 1, (v[:, None] - np.arange(d)) / 2).sum(1)
     if order == 1:
         cumulants = cumulants + d * (np.log(2) - np.log(v))
@@ -87,30 +88,33 @@ def _log_det_cumulants(v: Floats, d: int, order: int) -> Floats:
 class BoxM(Diagnostic):
     """Whether classes share one covariance; see ``box_m``."""
 
-    classes: Labels  # those compared  (K,)
+    classes: Labels  # the compared classes  (K,)
     degrees: Floats  # v_k = w_k − 1  (K,)
     n_features: int
     statistic: float  # M
-    cumulants: ChiSquareTest  # a shifted χ² with the first three cumulants of M
+    cumulants: ChiSquareTest  # shifted χ² with the first three cumulants of M
     chi_square: ChiSquareTest
     log_det_ratios: Floats  # log |Σ_k| / |Σ|  (K,)
-    left_out: Labels  # classes whose covariance is singular
-    left_out_columns: tuple[str, ...]  # constant in all classes, or combinations of others
+    left_out: Labels  # classes with a singular covariance
+    # constant in all classes, or combinations of other columns
+    left_out_columns: tuple[str, ...]
     weighted: bool
-    inflation: float = np.nan  # E M over that of normal classes, NaN where it is not known
+    inflation: float = np.nan  # E M divided by its value for normal classes; NaN if unknown
     inflation_df: float = np.inf  # 2/r², r the relative standard error of ``inflation``
-    # of the degrees of freedom, if variances vary more than normal
+    # share of the degrees of freedom that remains if variances vary more than under normality
     effective_share: float = 1.0
-    counts_rows: bool = True  # whether weights can be counts; otherwise there is no test
-    has_missing: bool = False  # cells: covariances of pairs of columns make M too large
+    counts_rows: bool = True  # whether weights can be row counts; otherwise there is no test
+    # whether cells are missing: covariances from pairs of columns make M too large
+    has_missing: bool = False
 
     @property
     def p_value(self) -> float:
-        """P(M this large) if the covariances were equal.
+        """P(M at least this large) under equal covariances.
 
-        M is divided by ``inflation``, which the fourth moments of the classes tell; the p-value is
-        that of F, since both vary. Without fourth moments, it is that of normal classes. It is NaN
-        where weights do not count rows, or cells are missing.
+        M is divided by ``inflation``, an estimate from the fourth moments of the classes. The
+        p-value is then that of an F distribution, because M and the estimate both vary. Without
+        fourth moments, the p-value holds for normal classes. It is NaN if weights do not count
+        rows, or if cells are missing.
         """
         if self.has_missing or not self.counts_rows:
             return np.nan
@@ -118,7 +122,7 @@ class BoxM(Diagnostic):
             return self.cumulants.p_value
         test = cumulant_test(self.statistic / self.inflation, self.degrees, self.n_features)
         df = self.effective_share * test.df
-        # χ²_df / df over an estimate of relative variance 2/f is F(df, f) by its first two moments
+        # χ²_df / df divided by an estimate with relative variance 2/f is about F(df, f)
         return float(fdtrc(df, self.inflation_df, max(test.statistic / test.df, 0.0)))
 
     @property
@@ -128,7 +132,7 @@ class BoxM(Diagnostic):
 
     @property
     def log_det_excess(self) -> Floats:
-        """``log_det_ratios`` minus what the size of the class alone explains, (K,)."""
+        """``log_det_ratios`` minus their expectation under equal covariances, (K,)."""
         by_class = _log_det_cumulants(self.degrees, self.n_features, order=1)
         total = self.degrees.sum(keepdims=True)
         pooled = _log_det_cumulants(total, self.n_features, order=1)
@@ -150,7 +154,7 @@ class BoxM(Diagnostic):
         ]
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw into ``ax``, or new axes, and return them."""
+        """Draw on ``ax``, or on new axes, and return the axes."""
         from suffice.present.plots.results import box_m_figure
 
         return box_m_figure(self, ax)
@@ -192,19 +196,20 @@ def box_m(moments: Moments) -> BoxM:
 
     M = v log∣Σ∣ − Σ_k v_k log∣Σ_k∣,  v_k = w_k − 1
 
-    with Σ_k the scatter of class k divided by v_k, and Σ the sum of all scatters divided by v. The
-    p-value is that of a shifted χ² with the first three cumulants of M, which are known exactly.
-    ``chi_square`` is Box's χ², which other programs print; it fails where a class has fewer than
-    about 2 d rows. Box (1949), *Biometrika* 36, 317–346. Heavy tails make M larger. If the moments
-    have fourth moments, as those of ``Moments.of`` do, the p-value allows for them.
+    where Σ_k is the scatter of class k divided by v_k, and Σ is the sum of all scatters divided by
+    v. The p-value is that of a shifted χ² whose first three cumulants equal those of M, which have
+    closed forms. ``chi_square`` is Box's χ² approximation, which other programs print; it fails if
+    a class has fewer than about 2 d rows. Box (1949), *Biometrika* 36, 317–346. Heavy tails make M
+    larger. The p-value allows for them if the moments include fourth moments, as ``Moments.of``
+    does.
 
     Parameters
     ----------
     moments : Moments
         Sums with a matrix per class. Weights are taken as counts. Columns that are constant in all
-        classes, or combinations of others, are left out; then classes whose covariance is still
-        singular are left out. Warnings name them. Rows with missing cells give no p-value: it
-        would be too small.
+        classes, or combinations of others, are left out. Classes whose covariance is still singular
+        are then left out, too. Warnings name both. If cells are missing, the p-value is NaN,
+        because it would be too small.
 
     Examples
     --------
@@ -220,7 +225,7 @@ def box_m(moments: Moments) -> BoxM:
     v = used.weights[codes] - 1
     scatters = used.scatters[codes]
     whitening = FullCovariance.of(scatters.sum(0) / v.sum()).whitening
-    # |Σ_k| / |Σ| = |L⁻¹ Σ_k L⁻ᵀ|, whitened by the pooled Σ so that units cancel
+    # |Σ_k| / |Σ| = |L⁻¹ Σ_k L⁻ᵀ|; whitening by the pooled Σ = L Lᵀ makes it independent of units
     log_dets = np.linalg.slogdet(whitening @ (scatters / v[:, None, None]) @ whitening.T)[1]
     m = float(-v @ log_dets)
     inflation = _inflation(used, codes, m)
@@ -244,14 +249,14 @@ def box_m(moments: Moments) -> BoxM:
 
 
 def _effective_share(moments: Moments, codes: Codes, inflation: float) -> float:
-    """Return Satterthwaite's share of the degrees of freedom, (Σ λ)² / (df Σ λ²)."""
+    """Return Satterthwaite's effective share of the degrees of freedom, (Σ λ)² / (df Σ λ²)."""
     d = moments.n_features
     if moments.fourth is None or d < 2:
         return 1.0
     weight = float(moments.weights[codes].sum())
     variances = np.diagonal(moments.scatters[codes].sum(0)) / weight
     fourths = np.diagonal(moments.fourth.fourths[codes].sum(0)) / weight
-    # λ = (κ − 1)/2 of each variance; the covariances share what is left of the sum
+    # λ = (κ − 1)/2 for each variance; the covariances share the rest of the sum
     of_variances = np.maximum((fourths / variances**2 - 1) / 2, 0.0)
     df = d * (d + 1) / 2
     n_covariances = d * (d - 1) / 2
@@ -262,10 +267,10 @@ def _effective_share(moments: Moments, codes: Codes, inflation: float) -> float:
 
 
 def _inflation(moments: Moments, codes: Codes, m: float) -> float:
-    """Return E M over its value for normal classes, from fourth moments; NaN without them.
+    """Return E M divided by its value for normal classes; NaN without fourth moments.
 
-    M ≈ ½ Σ_k v_k tr (W_k − I)² has the expectation ½ (K − 1)(E|z|⁴ − d) of whitened rows z, and
-    E|z|⁴ = (1 + κ) d (d + 2) for elliptical ones. Browne & Shapiro (1987), *BJMSP* 40, 193–208.
+    M ≈ ½ Σ_k v_k tr (W_k − I)² has expectation ½ (K − 1)(E|z|⁴ − d) for whitened rows z. For
+    elliptical rows, E|z|⁴ = (1 + κ) d (d + 2). Browne & Shapiro (1987), *BJMSP* 40, 193–208.
     """
     if moments.fourth is None:
         return np.nan
@@ -276,13 +281,14 @@ def _inflation(moments: Moments, codes: Codes, m: float) -> float:
     products = np.outer(variances, variances)
     fourths = moments.fourth.fourths[codes].sum(0) / weight / products
     squared_correlations = np.square(sigma) / products
-    # E u_i² u_j² = (1 + κ)(1 + 2ρ_ij²) of standardised columns
+    # E u_i² u_j² = (1 + κ)(1 + 2ρ_ij²) for standardised columns u
     one_plus_kappa = float(fourths.sum() / (1 + 2 * squared_correlations).sum())
-    # the kurtosis of few normal rows is too small on average:  3 ν/(ν + 2)
+    # the kurtosis of a few normal rows is too small, on average 3 ν/(ν + 2)
     nu = weight - len(codes)
     one_plus_kappa *= (nu + 2) / nu
-    # Classes that differ have a larger kurtosis together, in proportion to M: by 2 (K − 1)/n where
-    # M is as large as equal covariances lead one to expect, which the step above counts.
+    # Classes with different covariances have a larger pooled kurtosis, in proportion to M. Its
+    # relative excess is 2 (K − 1)/n if M has its expectation under equal covariances; the step
+    # above includes this excess.
     test = cumulant_test(m / _inflation_of(one_plus_kappa, d), moments.weights[codes] - 1, d)
     ratio = max(test.statistic / test.df, 0.0)
     one_plus_kappa /= 1 + 2 * (len(codes) - 1) / weight * (ratio - 1)
@@ -290,15 +296,16 @@ def _inflation(moments: Moments, codes: Codes, m: float) -> float:
 
 
 def _inflation_of(one_plus_kappa: float, d: int) -> float:
-    # E|z|⁴ − d = (1 + κ) d (d + 2) − d over its value for κ = 0
+    # E|z|⁴ − d = (1 + κ) d (d + 2) − d, divided by its value for κ = 0
     return max(((d + 2) * one_plus_kappa - 1) / (d + 1), 0.25)
 
 
 def _inflation_df(moments: Moments, codes: Codes, inflation: float) -> float:
-    """Return 2/r² of the relative standard error r of ``_inflation`` for normal classes.
+    """Return 2/r², where r is the relative standard error of ``_inflation`` for normal classes.
 
-    The estimate of 1 + κ is the mean of |u|⁴ over its normal expectation, for standardised columns
-    u with correlations R. Correlated columns tell less of κ than independent ones do.
+    The estimate of 1 + κ is the mean of |u|⁴ divided by its normal expectation, for standardised
+    columns u with correlations R. Correlated columns contain less information on κ than
+    independent ones.
     """
     if moments.fourth is None:
         return np.inf
@@ -306,21 +313,21 @@ def _inflation_df(moments: Moments, codes: Codes, inflation: float) -> float:
     sigma = moments.scatters[codes].sum(0)
     squared_correlations = np.square(sigma) / np.outer(np.diagonal(sigma), np.diagonal(sigma))
     correlations = sigma / np.sqrt(np.outer(np.diagonal(sigma), np.diagonal(sigma)))
-    # |u|⁴ = Σᵢⱼ uᵢ²uⱼ² has the expectation d² + 2 tr R². Once the covariances are estimated, its
-    # part of fourth order is left, of variance 8 ((tr R²)² + 2 tr R⁴) (Isserlis 1918)
+    # |u|⁴ = Σᵢⱼ uᵢ²uⱼ² has expectation d² + 2 tr R². With estimated covariances, only its
+    # fourth-order part varies, with variance 8 ((tr R²)² + 2 tr R⁴) (Isserlis 1918).
     trace_2 = float(squared_correlations.sum())
     trace_4 = float(np.square(correlations @ correlations).sum())
     n = float(moments.weights[codes].sum()) - len(codes) + 1
-    # few rows: the variance of the kurtosis of n normal numbers over 24/n (Fisher 1930)
+    # few rows: the variance of the kurtosis of n normal numbers, divided by 24/n (Fisher 1930)
     of_few = n**2 * (n - 2) * (n - 3) / ((n + 1) ** 2 * (n + 3) * (n + 5))
     variance = 8 * (trace_2**2 + 2 * trace_4) / (d**2 + 2 * trace_2) ** 2 / n * of_few
-    # inflation = ((d + 2)(1 + κ) − 1)/(d + 1), with (1 + κ) of relative variance v
+    # inflation = ((d + 2)(1 + κ) − 1)/(d + 1), where v is the relative variance of 1 + κ
     relative_error = np.sqrt(variance) * (inflation * (d + 1) + 1) / (inflation * (d + 1))
     return 2 / max(float(relative_error**2), 1e-12)
 
 
 def _full_rank_classes(moments: Moments, present: Codes) -> Codes:
-    """Return the classes whose covariance has full rank; a warning names the others."""
+    """Return the classes whose covariance has full rank; a warning names the other classes."""
     codes = np.array([k for k in present if _has_full_rank(moments, k)], np.intp)
     singular = quoted(np.setdiff1d(moments.classes[present], moments.classes[codes]))
     if len(codes) < 2:

@@ -1,4 +1,4 @@
-"""Do stated probabilities come true? The calibration of the most probable class."""
+"""Are predicted probabilities right? The calibration of the most probable class."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Calibration(Diagnostic):
-    """Whether stated probabilities are observed frequencies; see ``calibration``."""
+    """Whether predicted probabilities match observed frequencies; see ``calibration``."""
 
     classes: Labels  # (K,)
-    bins: Reliability  # of the most probable class: is it the true one?
-    expected_error: float  # mean calibration error of calibrated models with these bins
-    p_value: float  # P(calibration error this large) if calibrated; NaN of one row or class
+    bins: Reliability  # bins of the largest posterior, with the share of correct predictions
+    # mean calibration error of simulated calibrated models with these bins
+    expected_error: float
+    # P(calibration error at least this large) if calibrated; NaN for one row or class
+    p_value: float
     n_rows: int
-    deviation: float  # standard deviation of ``excess`` if calibrated
+    deviation: float  # standard deviation of ``excess`` under calibration
 
     @property
     def calibration_error(self) -> float:
@@ -38,12 +40,12 @@ class Calibration(Diagnostic):
 
     @property
     def excess(self) -> float:
-        """Mean stated minus mean observed probability: positive is overconfident."""
+        """Mean predicted minus mean observed probability; positive means overconfident."""
         gaps = self.bins.stated - self.bins.observed
         return float(np.average(gaps, weights=self.bins.weights))
 
     def rows(self) -> list[Row]:
-        """Return one row: the calibration error, and what a calibrated model would show."""
+        """Return one row: the calibration error, its expectation if calibrated, and the test."""
         row = {
             "calibration_error": self.calibration_error,
             "expected_calibration_error": self.expected_error,
@@ -53,7 +55,7 @@ class Calibration(Diagnostic):
         return [row]
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw into ``ax``, or new axes, and return them."""
+        """Draw on ``ax``, or on new axes, and return the axes."""
         from suffice.present.plots.results import calibration_figure
 
         return calibration_figure(self, ax)
@@ -70,14 +72,14 @@ class Calibration(Diagnostic):
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What a user of the posteriors should know: one sentence, or none."""
+        """A warning about the posteriors if the test rejects calibration; else empty."""
         if not self.p_value <= LEVEL:
             return ()
         return (f"{self._verdict()}.",)
 
     @property
     def figures(self) -> dict[str, float]:
-        """The numbers of the caveat: what is stated and observed, of all rows or of two bins."""
+        """The numbers in the caveat: predicted and observed shares, of all rows or of two bins."""
         stated = float(np.average(self.bins.stated, weights=self.bins.weights))
         if abs(self.excess) >= 2 * self.deviation:
             return {"stated": stated, "observed": stated - self.excess}
@@ -104,7 +106,7 @@ class Calibration(Diagnostic):
         )
 
     def _both_ways(self) -> str:
-        """Return the bins that most rows are stated too much, and too little, in."""
+        """Return a sentence on the bins with the largest excess and the largest deficit."""
         bins = self.bins
         gaps = bins.weights * (bins.stated - bins.observed)
         high = int(gaps.argmax())
@@ -139,24 +141,24 @@ def calibration(
 ) -> Calibration:
     """Return the calibration error of posteriors, and its test.
 
-    The expected calibration error is never zero, even of a calibrated model. The test compares it
-    with that of calibrated models, simulated with the same bins (Bröcker & Smith 2007, *Weather
-    and Forecasting* 22, 651–661).
+    The expected calibration error is never zero, even for a calibrated model. The test compares it
+    with the errors of calibrated models, simulated with the same bins (Bröcker & Smith 2007,
+    *Weather and Forecasting* 22, 651–661).
 
     Parameters
     ----------
     y : labels (n,)
         True classes.
     posteriors : array (n, K)
-        Of held-out rows: those a model was fitted to look better calibrated than they are.
+        Of held-out rows: a model looks better calibrated on its training rows than it is.
     classes : labels (K,), optional
         Order of the columns; by default the sorted labels of ``y``.
     sample_weight : array (n,), optional
-        Weights of the rows in stated and observed shares; by default every row counts once.
+        Row weights for the predicted and observed shares; by default every row counts once.
     bins : int, default=15
-        Bins of equal width of the calibration error.
+        Number of bins of equal width.
     simulations : int, default=999
-        Draws of the calibration error of a calibrated model.
+        Number of simulated calibration errors of calibrated models.
     random_state : int or Generator, default=0
         Seed of the draws.
 
@@ -186,15 +188,15 @@ def calibration(
     probability = p.max(1).clip(max=1)
     bins_of_rows = reliability(rows.right, probability, rows.weight, bins=bins)
     stated = bins_of_rows.stated
-    # every row lies in the first bin whose upper edge is not below what was stated
+    # each row lies in the first bin whose upper edge is at least its probability
     bin_of = np.searchsorted(bins_of_rows.high_edges, probability)
     simulated_gaps = _simulated_gaps(
         bins_of_rows, bin_of, rows.weight, simulations, random_state
     )
-    # Σ_b (w_b / w) |observed − stated|
+    # Σ_b (w_b / w) |observed − predicted|
     shares = bins_of_rows.weights / bins_of_rows.weights.sum()
     simulated_errors = np.abs(simulated_gaps) @ shares
-    # Var(Σ w_i (stated − right)_i / Σ w) = Σ w_i² p_i (1 − p_i) / (Σ w)²
+    # Var(Σ w_i (p_i − right_i) / Σ w) = Σ w_i² p_i (1 − p_i) / (Σ w)²
     w = rows.weights
     variances = stated[bin_of] * (1 - stated[bin_of])
     deviation = np.sqrt(np.square(w) @ variances) / w.sum()
@@ -219,10 +221,10 @@ def _simulated_gaps(
     simulations: int,
     random_state: int | np.random.Generator,
 ) -> Floats:
-    """Return observed minus stated shares of calibrated models with the same bins, (S, B).
+    """Return observed minus predicted shares of simulated calibrated models, (S, B).
 
-    Right rows of a bin are drawn with its mean stated probability. Within wide bins this varies a
-    little more than the truth.
+    Each row of a bin is right with the bin's mean predicted probability. In wide bins this gives
+    slightly more variance than the individual probabilities would.
     """
     rng = np.random.default_rng(random_state)
     stated = np.clip(bins.stated, 0, 1)

@@ -30,23 +30,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ClassSeparation(Diagnostic):
-    """How far apart the class means lie; see ``class_separation``."""
+    """How far apart the class means are; see ``class_separation``."""
 
-    roots: Floats  # eigenvalues λ of W⁻¹B, falling  (s,)
+    roots: Floats  # eigenvalues λ of W⁻¹B, descending  (s,)
     statistic: float  # Rao's F
     df1: int
     df2: float
-    left_out: tuple[
-        str, ...
-    ]  # columns that are constant within classes, or combinations of others
+    left_out: tuple[str, ...]  # constant within classes, or combinations of other columns
     weighted: bool
-    # cells: their uncertainty is not known, so that there is no test
+    # whether cells are missing: then there is no test, because the uncertainty of Λ is unknown
     has_missing: bool = False
-    counts_rows: bool = True  # whether weights can be counts; otherwise there is no test
+    counts_rows: bool = True  # whether weights can be row counts; otherwise there is no test
 
     @property
     def correlations(self) -> Floats:
-        """Canonical correlations ρ = √(λ/(1 + λ)) with class membership, falling, (s,)."""
+        """Canonical correlations ρ = √(λ/(1 + λ)) with class membership, descending, (s,)."""
         return np.sqrt(self.roots / (1 + self.roots))
 
     @property
@@ -74,7 +72,7 @@ class ClassSeparation(Diagnostic):
         return [row]
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw into ``ax``, or new axes, and return them."""
+        """Draw on ``ax``, or on new axes, and return the axes."""
         from suffice.present.plots.results import class_separation_figure
 
         return class_separation_figure(self, ax)
@@ -102,17 +100,17 @@ class ClassSeparation(Diagnostic):
 def class_separation(moments: Moments) -> ClassSeparation:
     """Return the multivariate analysis of variance of K class means.
 
-    With W the pooled within-class scatter and B the between-class scatter, everything is a
-    function of the roots λ_i of W⁻¹B: Wilks' Λ, tested by Rao's F (exact for at most 2 features
-    or 3 classes), and the canonical correlations. Rencher & Christensen (2012), *Methods of
+    Let W be the pooled within-class scatter and B the between-class scatter. The result depends
+    only on the roots λ_i of W⁻¹B: Wilks' Λ, tested by Rao's F (exact for at most 2 features or 3
+    classes), and the canonical correlations. Rencher & Christensen (2012), *Methods of
     Multivariate Analysis*, chapters 6 and 8.
 
     Parameters
     ----------
     moments : Moments
         Sums with at least a pooled matrix. Weights are taken as counts. Columns that are constant
-        within classes, or combinations of others, are left out; a warning names them. Rows with
-        missing cells give no p-value: it would be too small.
+        within classes, or combinations of others, are left out; a warning names them. If cells
+        are missing, the p-value is NaN, because it would be too small.
 
     Examples
     --------
@@ -164,7 +162,7 @@ def _total_rank(moments: Moments) -> int:
 
 
 def _roots(moments: Moments, v: float) -> Floats:
-    """Return the eigenvalues of W⁻¹B as squares of singular values: none is negative."""
+    """Return the eigenvalues of W⁻¹B as squared singular values, so that none is negative."""
     sigma = FullCovariance.of(moments.pooled_scatter / v)
     present = moments.weights > 0
     # rows √(w_k / v) L⁻¹ (μ_k − μ),  W/v = L Lᵀ

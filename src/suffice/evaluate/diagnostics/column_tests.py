@@ -1,8 +1,8 @@
-"""Tests that two samples of one column have one distribution, from sums of both alone.
+"""Tests whether two samples of a column have the same distribution, from their sums alone.
 
-Each test is a permutation test: given all rows together, every choice of the new ones is equally
-likely if nothing changed. The distribution of the statistic over these choices is matched by its
-first moments, which the sums of both samples determine.
+Each test is a permutation test. If nothing changed, every choice of the new rows among all rows is
+equally likely. The tests approximate the distribution of the statistic over these choices by its
+first moments, which follow from the sums of both samples.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from scipy.special import (
 
 from suffice.typing import Floats
 
-# An F test of spreads that has fewer degrees of freedom than this, after their correction for the
-# tails of the column, is not made: simulations show that its level is not kept.
+# An F test of spreads is skipped if it has fewer degrees of freedom than this, corrected for the
+# tails of the column. Simulations show that such a test does not keep its level.
 LEAST_SPREAD_DF = 15
-LEAST_KURTOSIS = 2.0  # lighter tails than these would make the F test too sharp
-# If the excess kurtosis of a mean exceeds this, the test uses an inequality for any tails.
+LEAST_KURTOSIS = 2.0  # a smaller kurtosis would make the F test too sensitive
+# If the mean has more excess kurtosis than this, the test uses a bound that holds for any tails.
 MOST_EXCESS = 1.0
-_MOST_EXACT = 20_000  # terms of an exact test of two shares
-_ROUNDING = 1e-6  # relative error of sums that still have two values
+_MOST_EXACT = 20_000  # most terms in an exact test of two shares
+_ROUNDING = 1e-6  # relative rounding error of sums up to which a column counts as two-valued
 
 
 class Column(NamedTuple):
@@ -39,12 +39,12 @@ class Column(NamedTuple):
     n: float
     mean: float
     variance: float  # Σ (x − x̄)² / n
-    third: float  # Σ (x − x̄)³ / n, NaN where it is not known
-    fourth: float  # Σ (x − x̄)⁴ / n, NaN where it is not known
+    third: float  # Σ (x − x̄)³ / n, NaN if unknown
+    fourth: float  # Σ (x − x̄)⁴ / n, NaN if unknown
 
 
 class Shape(NamedTuple):
-    """The shape of all rows of two samples, about their common mean."""
+    """The shape of the distribution of all rows of two samples, about their common mean."""
 
     variance: float
     skewness: float
@@ -63,7 +63,7 @@ def pooled_shape(old: Column, new: Column) -> Shape:
     fourth = 0.0
     for sample, rest, sign in ((old, new, -1.0), (new, old, 1.0)):
         share = sample.n / n
-        # moments of z = x − x̄ in a unit that neither overflows nor underflows
+        # moments of z = x − x̄, in a unit that prevents overflow and underflow
         v = sample.variance / unit / unit
         m3 = sample.third / unit / unit / unit
         m4 = sample.fourth / unit / unit / unit / unit
@@ -77,7 +77,7 @@ def pooled_shape(old: Column, new: Column) -> Shape:
 
 
 def two_values(old: Column, new: Column) -> tuple[float, float] | None:
-    """Return the two values of a column that has only two in both samples together."""
+    """Return the two values of a column that takes only two values in both samples together."""
     shape = pooled_shape(old, new)
     # κ ≥ γ² + 1, with equality if and only if there are two values (Pearson 1916)
     gap = shape.kurtosis - np.square(shape.skewness) - 1
@@ -85,7 +85,7 @@ def two_values(old: Column, new: Column) -> tuple[float, float] | None:
         return None
     n = old.n + new.n
     mean = (old.n * old.mean + new.n * new.mean) / n
-    # a share p of the larger value: γ = (1 − 2p)/√(p(1 − p)), so that p = ½ − ½γ/√(4 + γ²)
+    # p is the share of the larger value: γ = (1 − 2p)/√(p(1 − p)), hence p = ½ − ½γ/√(4 + γ²)
     p = 0.5 - 0.5 * shape.skewness / np.sqrt(4 + np.square(shape.skewness))
     deviation = np.sqrt(shape.variance)
     return float(mean - deviation * np.sqrt(p / (1 - p))), float(
@@ -94,10 +94,10 @@ def two_values(old: Column, new: Column) -> tuple[float, float] | None:
 
 
 def mean_test(old: Column, new: Column) -> float:
-    """Return the p-value of equal means, two-sided; NaN for a column that is constant.
+    """Return the two-sided p-value of equal means; NaN for a constant column.
 
-    For normal rows it is Student's t test with a pooled variance. Skewness and kurtosis of all
-    rows correct it for other columns.
+    For normal rows this is Student's t test with a pooled variance. For other rows, their skewness
+    and kurtosis correct it.
     """
     n1 = old.n
     n2 = new.n
@@ -105,12 +105,12 @@ def mean_test(old: Column, new: Column) -> float:
     shape = pooled_shape(old, new)
     if not shape.variance > 0 or not n > 3:
         return np.nan
-    # the mean of n₂ of n rows drawn without replacement:  σ² = (s²/n₂) n₁/(n − 1)
+    # n₂ of n rows are drawn without replacement; their mean has variance σ² = (s²/n₂) n₁/(n − 1)
     deviation = np.sqrt(shape.variance / n2 * n1 / (n - 1))
     change = (new.mean - old.mean) * n1 / n
     standardised = change / deviation
     z = standardised
-    # t = z √((n − 2)/(n − 1 − z²)), as a standard normal quantile
+    # t = z √((n − 2)/(n − 1 − z²)), converted to a standard normal quantile
     t = z * np.sqrt((n - 2) / max(n - 1 - z**2, 1e-300))
     z = _normal_quantile(t, n - 2)
     if not np.isfinite(shape.skewness) or not np.isfinite(shape.kurtosis):
@@ -119,7 +119,7 @@ def mean_test(old: Column, new: Column) -> float:
     skewness = shape.skewness * (n1 - n2) / (n - 2) * np.sqrt((n - 1) / (n1 * n2))
     # its excess kurtosis:  (κ − 3)(n² − 6 n₁n₂)/(n n₁ n₂)
     excess = (shape.kurtosis - 3) * (n**2 - 6 * n1 * n2) / (n * n1 * n2)
-    # the gamma distribution with this skewness has 3γ²/2 of it; Student's t has the rest
+    # A gamma distribution with this skewness has excess kurtosis 3γ²/2; Student's t adds the rest.
     rest = excess - 1.5 * skewness**2
     if rest > 0:
         df = 4 + 6 / rest
@@ -133,19 +133,19 @@ def mean_test(old: Column, new: Column) -> float:
 
 
 def _normal_quantile(t: float, df: float) -> float:
-    """Return the standard normal number with the tail of Student's t."""
+    """Return the standard normal quantile with the same tail probability as Student's t."""
     return float(-np.sign(t) * ndtri(stdtr(df, -abs(t))))
 
 
 def _skewed_p_value(z: float, skewness: float) -> float:
-    """Return the two-sided p-value of a standardised number with a gamma distribution."""
+    """Return the two-sided p-value of a value from a standardised gamma distribution."""
     above = upper_tail(z, skewness)
     below = upper_tail(-z, -skewness)
     return min(2 * min(above, below), 1.0)
 
 
 def upper_tail(z: float, skewness: float) -> float:
-    """Return P(Z ≥ z) of a standardised gamma distribution, Pearson's type III."""
+    """Return P(Z ≥ z) for a standardised gamma distribution (Pearson type III)."""
     if abs(skewness) < 1e-4:
         return float(ndtr(-z))
     # a = 4/γ²,  ±Z √a + a ~ Gamma(a)
@@ -157,8 +157,8 @@ def upper_tail(z: float, skewness: float) -> float:
 def spread_test(old: Column, new: Column) -> float:
     """Return the two-sided p-value of equal variances; NaN if there are too few rows.
 
-    The F test with degrees of freedom times 2/(κ − 1) (Box & Andersen 1955, *JRSS B* 17, 1–26;
-    Layard 1973, *JASA* 68, 195–198). The kurtosis κ is that of both samples.
+    This is the F test with its degrees of freedom multiplied by 2/(κ − 1) (Box & Andersen 1955,
+    *JRSS B* 17, 1–26; Layard 1973, *JASA* 68, 195–198). κ is the kurtosis of both samples.
     """
     total = old.n + new.n
     variance = (old.n * old.variance + new.n * new.variance) / total
@@ -169,7 +169,7 @@ def spread_test(old: Column, new: Column) -> float:
     old_kurtosis = old.fourth / old.variance / old.variance
     new_kurtosis = new.fourth / new.variance / new.variance
     larger = max(old_kurtosis, new_kurtosis)
-    # a large change of the spread alone makes the pooled kurtosis large: it is not due to tails
+    # A large change of the spread also makes the pooled kurtosis large, without heavy tails.
     tails = max(min(pooled, larger), LEAST_KURTOSIS)
     if 2 / (tails - 1) * min(old.n, new.n) < LEAST_SPREAD_DF:
         return np.nan
@@ -182,10 +182,11 @@ def spread_test(old: Column, new: Column) -> float:
 
 
 def share_test(counts: Floats) -> float:
-    """Return the p-value that two rows of counts (2, L) have the same shares of levels.
+    """Return the p-value of equal level shares in two rows of counts (2, L).
 
-    Two levels have Fisher's exact test with mid-p. More have Pearson's X² with the gamma
-    distribution of its exact mean and variance (Haldane 1940, *Biometrika* 31, 346–355).
+    Two levels are tested by Fisher's exact test with mid-p. More levels are tested by Pearson's X²
+    and a gamma distribution with its exact mean and variance (Haldane 1940, *Biometrika* 31,
+    346–355).
     """
     counts = counts[:, counts.sum(0) > 0]
     n = float(counts.sum())
@@ -208,7 +209,7 @@ def share_test(counts: Floats) -> float:
 
 
 def _exact_p_value(counts: Floats) -> float:
-    """Return Fisher's mid-p of a table (2, 2): outcomes as likely as the observed count half."""
+    """Return Fisher's mid-p of a table (2, 2): half the probability of tied outcomes counts."""
     rare = int(np.argmin(counts.sum(0)))
     total = float(counts.sum())
     hits = float(counts[:, rare].sum())
@@ -234,7 +235,7 @@ def _log_binomial(n: float, k: Floats) -> Floats:
 
 
 def _margin_terms(totals: Floats, n: float) -> tuple[float, float]:
-    """Return Haldane's v and w of the totals of one margin."""
+    """Return Haldane's v and w for the totals of one margin."""
     k = len(totals)
     v = (k - 1) * (n - k) / (n - 1)
     w = float((n / totals).sum() - k**2) / (n - 2)

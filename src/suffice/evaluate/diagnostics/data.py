@@ -1,4 +1,4 @@
-"""Is the data what it seems? Copies, columns that give the class away, impossible values."""
+"""Is the data valid? Copies, columns that reveal the class, impossible values."""
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,36 +15,36 @@ from suffice.core.text.numbers import number, percent
 from suffice.selection.validation.copies import row_hashes
 from suffice.typing import Array, Codes, Floats, LabelsLike, RowsLike
 
-FEWEST_ROWS = 20  # from which a column can be suspicious
-ENOUGH_ROWS = 5_000  # used to test single columns
+FEWEST_ROWS = 20  # with fewer rows, no column is called suspicious
+ENOUGH_ROWS = 5_000  # rows used to test single columns
 MOST_COLUMNS = 200
-# A column that predicts the class on its own is suspicious if its error is at most this, and at
-# most this share of the error of always predicting the largest class.
+# A column that predicts the class on its own is suspicious if its error is at most both this error
+# and this share of the error of always predicting the largest class.
 TOO_GOOD_ERROR = 0.03
 TOO_GOOD_SHARE = 0.1
-# near copies are looked for of so many rows, among so many rows
+# number of rows whose near copies are counted, and number of rows compared with them
 COPIED_ROWS = 300
 COMPARED_ROWS = 3_000
-# in at least so many columns, each with so many distinct values
+# least number of columns compared, and of distinct values in each of these columns
 COPIED_COLUMNS = 4
 COPIED_VALUES = 10
-# numbers that often stand for "unknown": 0, −1, and ±9, ±99 … ±999999
+# numbers that often mean "unknown": 0, −1, and ±9, ±99 … ±999999
 PLACEHOLDERS = {sign * float("9" * n) for n in range(1, 7) for sign in (1, -1)} | {0.0, -1.0}
-UNKNOWN_COLUMN = "COLUMN"  # stands for a name in the advice, where no column suggests itself
+UNKNOWN_COLUMN = "COLUMN"  # placeholder in the advice if no column can be named
 
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A column, and why it deserves a second look."""
+    """A suspicious column, and the reason."""
 
     column: str
     why: str
     predicts_alone: bool = False
-    figures: Mapping[str, float] = field(default_factory=dict)  # the numbers of ``why``
+    figures: Mapping[str, float] = field(default_factory=dict)  # the numbers in ``why``
 
     @property
     def sentence(self) -> str:
-        """What to do about it."""
+        """The reason and what to do about it."""
         return (
             f"Column {self.column!r} {self.why}: make sure that it is known before the class is, "
             "or leave it out."
@@ -53,22 +53,23 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class DataChecks:
-    """What a reader should know about the rows before relying on any model of them."""
+    """Findings about the rows that affect any model of them."""
 
     n_rows: int
-    n_duplicates: int  # rows whose features equal those of an earlier row
-    n_conflicting: int  # rows whose features equal those of a row of another class
-    n_separable: int  # rows that a function of the features can be right on, at most
-    has_many_values: bool  # whether equal rows are unlikely unless they were copied
+    n_duplicates: int  # rows with the same features as an earlier row
+    n_conflicting: int  # rows with the same features as a row of another class
+    n_separable: int  # most rows that any function of the features can classify correctly
+    has_many_values: bool  # whether equal rows are improbable unless they were copied
     suspects: tuple[Suspect, ...]  # row numbers, identifiers, columns that predict alone
     impossible: tuple[Suspect, ...]  # columns with values that may mean "unknown"
-    together: str = ""  # what hints at rows that belong together, if anything
-    together_figures: Mapping[str, float] = field(default_factory=dict)  # its numbers
-    has_dates: bool = False  # whether a date is what hints at it
+    together: str = ""  # evidence that groups of rows belong together, if any
+    # the numbers in ``together``
+    together_figures: Mapping[str, float] = field(default_factory=dict)
+    has_dates: bool = False  # whether a date is this evidence
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What casts doubt on an error estimated from such rows, worst first."""
+        """Reasons to doubt an error estimated from these rows, worst first."""
         caveats = [suspect.sentence for suspect in self.suspects]
         if self.together:
             caveats.append(f"{self.together}.")
@@ -76,18 +77,19 @@ class DataChecks:
 
 
 def dates_in(X: object) -> list[str]:
-    """Return the columns of a frame that hold dates."""
+    """Return the names of the columns of a frame that hold dates."""
     dtypes = zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False)
     return [str(name) for name, dtype in dtypes if "date" in str(dtype).lower()]
 
 
 def data_checks(X: RowsLike | Table, y: LabelsLike, dates: Sequence[str] = ()) -> DataChecks:
-    """Return copies, suspicious columns and impossible values of rows as they came, or a table."""
+    """Return copies, suspicious columns and impossible values of raw rows or a table."""
     if isinstance(X, Table):
         table = X
     else:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the caller has read the columns, and been warned
+            # the caller has read the columns and issued these warnings
+            warnings.simplefilter("ignore")
             table = Table.of(X, y)
     columns = dict(_columns(table))
     numbers = {name: values for name, values in columns.items() if values.dtype.kind == "f"}
@@ -118,7 +120,7 @@ def data_checks(X: RowsLike | Table, y: LabelsLike, dates: Sequence[str] = ()) -
 
 
 def _columns(table: Table) -> Iterator[tuple[str, Array]]:
-    """Yield each column: numbers as they are, categories as codes."""
+    """Yield each column: the values of numbers, the codes of categories."""
     schema = table.schema
     x = np.asarray(table.x, np.float64)
     names = table.names if schema is None else [column.name for column in schema.numbers]
@@ -152,20 +154,21 @@ def _suspects(
 
 
 def _copies(table: Table) -> tuple[int, int, int]:
-    """Return the rows that repeat an earlier one, and those that equal one of another class.
+    """Return the numbers of repeated rows, of conflicting rows, and of separable rows.
 
-    The third number is that of the rows which predicting the most frequent class of each set of
-    equal rows gets right: no function of the features is right more often.
+    Repeated rows equal an earlier row. Conflicting rows equal a row of another class. Separable
+    rows are right if each set of equal rows gets its most frequent class; no function of the
+    features can classify more rows correctly.
     """
     hashes = row_hashes(table)
     order = np.lexsort((table.codes, hashes))
     hashes = hashes[order]
     codes = table.codes[order]
-    # equal rows are neighbours now: a group starts where the hash changes
+    # equal rows are adjacent now: a set starts where the hash changes
     starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))
     sizes = np.diff(np.append(starts, len(hashes)))
     mixed = np.minimum.reduceat(codes, starts) < np.maximum.reduceat(codes, starts)
-    # within a set, rows of one class are neighbours
+    # within a set, rows of one class are adjacent
     starts_class = np.append(True, (hashes[1:] != hashes[:-1]) | (codes[1:] != codes[:-1]))
     sizes_of_classes = np.diff(np.append(np.flatnonzero(starts_class), len(hashes)))
     first_class = np.searchsorted(np.flatnonzero(starts_class), starts)
@@ -174,7 +177,7 @@ def _copies(table: Table) -> tuple[int, int, int]:
 
 
 def _time_order(numbers: Mapping[str, Floats], dates: Sequence[str]) -> str:
-    """Return a sentence on a date column, or on one that repeats another's previous value."""
+    """Return a sentence on a date column, or on a column that repeats another's previous value."""
     heads = {name: values[:COMPARED_ROWS] for name, values in numbers.items()}
     many_valued = [name for name, v in heads.items() if 4 * len(np.unique(v)) > len(v)][:30]
     if dates:
@@ -184,7 +187,7 @@ def _time_order(numbers: Mapping[str, Floats], dates: Sequence[str]) -> str:
         if lagged is None:
             return ""
         reason = f"{lagged[0]!r} repeats the previous value of {lagged[1]!r}"
-    # a column of few values that never falls, such as the year, names the periods
+    # a non-decreasing column with few values, such as the year, defines the periods
     period = UNKNOWN_COLUMN
     for name, values in heads.items():
         steps = np.diff(values)
@@ -198,7 +201,7 @@ def _time_order(numbers: Mapping[str, Floats], dates: Sequence[str]) -> str:
 
 
 def _lagged_pair(columns: Mapping[str, Floats]) -> tuple[str, str] | None:
-    """Return a column and another whose previous value it repeats, if any."""
+    """Return two columns, the first of which repeats the previous value of the second, if any."""
     for name, other in permutations(columns, 2):
         if np.mean(columns[name][1:] == columns[other][:-1]) > 0.9:
             return name, other
@@ -217,9 +220,9 @@ def _near_copies(
     n_equal = np.zeros((len(chosen), len(compared)))  # columns in which two rows are equal
     for values in numbers:
         n_equal += values[chosen, None] == values
-    n_equal[np.arange(len(chosen)), chosen] = np.nan  # a row and itself
+    n_equal[np.arange(len(chosen)), chosen] = np.nan  # a row is not compared with itself
     share = float(np.mean(np.nanmax(n_equal, 1) >= d / 2))
-    # rows that would share half of their numbers by chance, if columns were independent
+    # expected number of rows that share half of their numbers if columns are independent
     by_chance = len(compared) * bdtrc((d - 1) // 2, d, np.nanmean(n_equal) / max(d, 1))
     if d < COPIED_COLUMNS or share < 0.5 or by_chance > 0.05:
         return "", {}
@@ -234,7 +237,8 @@ def _near_copies(
             f"groups, give --groups {UNKNOWN_COLUMN}"
         )
         return hint, figures
-    name = max(shared, key=lambda each: levels[each].max())  # the one of most levels
+    # the category with the most levels
+    name = max(shared, key=lambda each: levels[each].max())
     hint = (
         f"{percent(share)} of rows share at least half of their {d} numeric values with another "
         f"row, mostly of the same {name}. Rows unlike these may be misclassified more often. To "
@@ -244,7 +248,7 @@ def _near_copies(
 
 
 def _numbering(values: Array) -> str:
-    """Return why a column numbers or identifies the rows, or an empty text."""
+    """Return why a column looks like a row number or an identifier, or an empty text."""
     if values.dtype.kind != "f" or not np.all(values == np.rint(values)):
         return ""
     mean_step = abs(values[-1] - values[0]) / (len(values) - 1)
@@ -256,7 +260,7 @@ def _numbering(values: Array) -> str:
 
 
 def _share_predicted_alone(values: Array, codes: Codes) -> float | None:
-    """Return the share of rows that a column predicts on its own, None unless it is nearly all."""
+    """Return the share of rows that a column predicts on its own; None unless nearly all."""
     is_number = values.dtype.kind == "f"
     error = _tree_error(values, codes) if is_number else _level_error(values, codes)
     error_of_largest_class = 1 - np.bincount(codes).max() / len(codes)
@@ -266,7 +270,7 @@ def _share_predicted_alone(values: Array, codes: Codes) -> float | None:
 
 
 def _tree_error(values: Floats, codes: Codes) -> float:
-    """Return the error of a few intervals of a number, or of its being missing."""
+    """Return the error of a small tree on one number, which may be missing."""
     from sklearn.tree import DecisionTreeClassifier
 
     n_classes = int(codes.max()) + 1
@@ -276,15 +280,15 @@ def _tree_error(values: Floats, codes: Codes) -> float:
 
 
 def _level_error(levels: Codes, codes: Codes) -> float:
-    """Return the error of the most frequent class of each level; a single row counts as wrong."""
+    """Return the error of each level's most frequent class; a level's only row counts as wrong."""
     counts = np.zeros((int(levels.max()) + 2, int(codes.max()) + 1))
-    np.add.at(counts, (levels + 1, codes), 1)  # a missing level is −1
+    np.add.at(counts, (levels + 1, codes), 1)  # missing levels have code −1
     right = np.where(counts.sum(1) > 1, counts.max(1), 0).sum()
     return float(1 - right / len(codes))
 
 
 def _impossible(column: str, values: Floats) -> list[Suspect]:
-    """Return what to say of values such as 0, −1 or 999 that lie apart from all others."""
+    """Return a reason if values such as 0, −1 or 999 are far from all other values."""
     observed = values[np.isfinite(values)]
     if len(observed) == 0:
         return []
@@ -310,13 +314,13 @@ def _impossible(column: str, values: Floats) -> list[Suspect]:
 
 
 def _rare_nonpositive(column: str, observed: Floats, distinct: Floats) -> list[Suspect]:
-    """Return what to say of a few values up to zero where all others keep far from zero."""
+    """Return a reason if a few values are at most zero and all others far above zero."""
     nonpositive = observed[observed <= 0]
     positive = distinct[distinct > 0]
     are_few = 0 < len(nonpositive) <= max(1, 0.02 * len(observed))
     if not are_few or len(positive) < 10:
         return []
-    # far: the smallest others are further from zero than from each other
+    # far: the gap between zero and the smallest others exceeds 6 of the gaps between those
     if positive[0] <= 6 * np.diff(positive[:10]).mean():
         return []
     rows = counted(len(nonpositive), "row")

@@ -24,26 +24,26 @@ from suffice.typing import Codes, Floats, LabelsLike, RowsLike
 
 
 class Diagnostic(Tabled):
-    """A frozen result of one test of a model; ``str`` of it is the result in words."""
+    """A frozen result of one test of a model; its ``str`` is a sentence on the result."""
 
     __slots__ = ()
 
 
-# What every verdict of a weighted fit says. Weights of any size make p-values too small, unless
-# they sum to the effective number of rows, (Σw)²/Σw² (Kish 1965).
+# Every verdict on a weighted fit ends with this remark. Weights of arbitrary scale make p-values
+# too small, unless they sum to the effective number of rows, (Σw)²/Σw² (Kish 1965).
 WEIGHTS_REMARK = "weights taken as counts of rows: multiply other weights by Σw/Σw²"
 NOT_COUNTS = "not tested: the weights do not count rows"
 
 
 def simulated_p_values(statistics: Floats, replicates: Floats) -> Floats:
-    """Return (1 + #{replicates ≥ statistic}) / (1 + B) of B replicates of each statistic."""
-    # Davison & Hinkley (1997), section 4.2. Replicates that tie up to rounding count as larger.
+    """Return (1 + #{replicates ≥ statistic}) / (1 + B) for B replicates of each statistic."""
+    # Davison & Hinkley (1997), section 4.2. Replicates equal up to rounding count as larger.
     larger = replicates >= statistics - 1e-12 * np.abs(statistics)
     return np.asarray((1 + larger.sum(0)) / (1 + len(replicates)))
 
 
 def finite_table(X: RowsLike, y: LabelsLike) -> Table:
-    """Return rows with their classes; raise where there are none or some are not finite."""
+    """Return rows with their classes; raise if there are no rows or non-finite values."""
     table = Table.of(X, y)
     if table.n_rows == 0:
         raise InvalidInputError("X has no rows: a diagnostic needs at least one")
@@ -53,7 +53,7 @@ def finite_table(X: RowsLike, y: LabelsLike) -> Table:
 
 
 def sampled(table: Table, max_rows: int, rng: np.random.Generator) -> Table:
-    """Return the rows; a class of more than ``max_rows`` is represented by a random sample."""
+    """Return the rows, with a random sample of each class that has more than ``max_rows``."""
     if max_rows < 1:
         raise InvalidParameterError(f"max_rows must be at least 1, got {max_rows}")
     if np.bincount(table.codes).max() <= max_rows:
@@ -62,28 +62,29 @@ def sampled(table: Table, max_rows: int, rng: np.random.Generator) -> Table:
 
 
 def is_weighted(moments: Moments) -> bool:
-    """Return whether the weights are anything but counts of rows."""
+    """Return whether the weights differ from row counts."""
     return bool(np.any(moments.weights != moments.counts))
 
 
 def can_count_rows(moments: Moments) -> bool:
-    """Return whether weights may be taken as a number of rows.
+    """Return whether weights can be taken as numbers of rows.
 
-    The weights of each class sum to an integer, as counts of rows do. Or all weights sum to fewer
-    than the rows, as an effective number of rows does: weights of at most 1 then make p-values too
-    large, not too small. Sums alone do not show how far other weights vary.
+    They can if the weights of each class sum to an integer, as row counts do. They also can if all
+    weights sum to less than the number of rows, as an effective number of rows does: weights of at
+    most 1 then make p-values too large, not too small. The sums do not show how much other weights
+    vary.
     """
     n_rows = float(moments.counts.sum())
     return has_whole_weights(moments) or moments.total_weight < n_rows * (1 - 1e-9)
 
 
 def names_of(moments: Moments) -> tuple[str, ...]:
-    """Return the names of the columns, or their numbers where they have no names."""
+    """Return the names of the columns; columns without names are numbered from 0."""
     return moments.feature_names or tuple(map(str, range(moments.n_features)))
 
 
 def usable_columns(moments: Moments) -> tuple[Moments, tuple[str, ...]]:
-    """Return the sums of columns of full rank within classes, and the names of the others."""
+    """Return the sums of linearly independent columns, and the names of the columns left out."""
     require_two_classes(moments.classes, moments.weights)
     n_classes = int((moments.weights > 0).sum())
     n_varying = len(_varying(moments))
@@ -110,11 +111,11 @@ def usable_columns(moments: Moments) -> tuple[Moments, tuple[str, ...]]:
 
 
 def varying_columns(moments: Moments) -> Codes:
-    """Return the columns that vary within classes, without those that combine others."""
+    """Return the columns that vary within classes, without combinations of other columns."""
     varying = _varying(moments)
     degrees = moments.counts.sum() - (moments.counts > 0).sum()
     if degrees < len(varying) or moments.storage == "diagonal":
-        return varying  # too few rows, or no matrix, to tell which are combinations
+        return varying  # too few rows, or no matrix, to find combinations
     return independent_columns(moments)
 
 
@@ -124,7 +125,7 @@ def _varying(moments: Moments) -> Codes:
 
 
 def column_remarks(left_out: tuple[str, ...], *, weighted: bool = False) -> list[str]:
-    """Return what a verdict adds about columns left out, and about weights."""
+    """Return remarks for a verdict: columns left out, and how weights were taken."""
     remarks = []
     if left_out:
         remarks.append(f"columns left out: {quoted(left_out)}")
@@ -134,7 +135,7 @@ def column_remarks(left_out: tuple[str, ...], *, weighted: bool = False) -> list
 
 
 def sample_remarks(n_used: Codes, n_rows: Codes) -> list[str]:
-    """Return what a verdict adds about classes of which a sample was used."""
+    """Return a remark for a verdict if classes were sampled."""
     larger = n_used[n_used < n_rows]
     if len(larger) == 0:
         return []

@@ -1,4 +1,4 @@
-"""Have the rows changed since a model was fitted? Tests of each column, and of all together."""
+"""Have the rows changed since a model was fitted? Tests of each column and of all columns."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_NAMED = 6  # columns in the words of a result
+_MOST_NAMED = 6  # at most this many columns are named in a result
 CONSTANT = "not tested: the column is constant"
 FEW_ROWS = "not tested: too few rows for the tails of this column"
 NO_FOURTH = "not tested: the fit keeps no fourth moments"
@@ -51,27 +51,27 @@ NO_FOURTH = "not tested: the fit keeps no fourth moments"
 class ColumnDrift:
     """How one column differs between the rows of the fit and new rows.
 
-    The effect on a mean is its change in standard deviations of the fit. The effect on a spread is
-    log(after / before), and the effect on shares is their total variation distance.
+    The effect on a mean is its change in standard deviations of the fitted rows. The effect on a
+    spread is log(after / before). The effect on shares is their total variation distance.
     """
 
     column: str
     what: Literal["mean", "spread", "levels", "missing"]
     # the mean or standard deviation of a number, the share of its missing cells, or the share of
-    # the level that changed most
+    # the level with the largest change
     before: float
     after: float
     effect: float
-    p_value: float  # NaN where the change is not tested
+    p_value: float  # NaN if the change is not tested
     note: str = ""  # why it is not tested
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Drift(Tabled):
-    """Whether p(x) has moved since the fit: a test of each column, and one of all together."""
+    """Whether p(x) has changed since the fit: a test of each column, and a joint test."""
 
     columns: tuple[ColumnDrift, ...]
-    # T² = δᵀ (S/n₁ + S/n₂)⁻¹ δ of all features, S pooled over the two samples
+    # T² = δᵀ (S/n₁ + S/n₂)⁻¹ δ for all features, S pooled over the two samples
     statistic: float
     df: int
     error_df: float  # ν, degrees of freedom of S
@@ -81,9 +81,9 @@ class Drift(Tabled):
 
     @property
     def p_value(self) -> float:
-        """P-value of all means and shares together (Hotelling 1931).
+        """P-value of the joint test of means and shares (Hotelling 1931).
 
-        It is NaN where the degrees of freedom are fewer than the features.
+        It is NaN if there are fewer degrees of freedom than features.
         """
         remaining_df = self.error_df - self.df + 1
         if self.df == 0 or not remaining_df > 0:
@@ -94,12 +94,12 @@ class Drift(Tabled):
 
     @property
     def adjusted_p_values(self) -> Floats:
-        """P-value of each column, adjusted for the number of tests by Holm's rule."""
+        """P-value of each column, adjusted for the number of tests by Holm's method."""
         return holm(np.array([column.p_value for column in self.columns]))
 
     @property
     def moved(self) -> tuple[str, ...]:
-        """Columns that differ significantly at the 5 % level, largest effect first."""
+        """Columns with a significant difference at the 5 % level, largest effect first."""
         significant = [
             column
             for column, p in zip(self.columns, self.adjusted_p_values, strict=True)
@@ -117,7 +117,7 @@ class Drift(Tabled):
         return sorted(rows, key=lambda row: -abs(row["effect"]))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the effect of each column, with a filled dot where it is significant."""
+        """Draw the effect of each column, with a filled dot if it is significant."""
         from suffice.present.plots.results import drift_figure
 
         return drift_figure(self, ax)
@@ -136,7 +136,7 @@ class Drift(Tabled):
 
     @property
     def verdict(self) -> str:
-        """Which columns have moved and by how much, or why nothing was tested."""
+        """A sentence on which columns changed and by how much, or on why nothing was tested."""
         n_tests = sum(np.isfinite(column.p_value) for column in self.columns)
         if any(column.note == NOT_COUNTS for column in self.columns):
             return NOT_COUNTS
@@ -147,7 +147,7 @@ class Drift(Tabled):
         return f"moved: {', '.join(self.described_moves())}, in {counted(n_tests, 'test')}"
 
     def described_moves(self) -> list[str]:
-        """Return the columns that have moved, each with the size of its change."""
+        """Return the changed columns, each with the size of its change."""
         changes = self._largest_changes()
         described = [f"{name!r} ({_size(changes[name])})" for name in self.moved[:_MOST_NAMED]]
         n_others = len(self.moved) - len(described)
@@ -156,7 +156,7 @@ class Drift(Tabled):
         return described
 
     def _largest_changes(self) -> dict[str, ColumnDrift]:
-        """Return the significant change of each column that has moved, the largest one."""
+        """Return the largest significant change of each changed column."""
         largest: dict[str, ColumnDrift] = {}
         for column, p in zip(self.columns, self.adjusted_p_values, strict=True):
             known = largest.get(column.column)
@@ -166,7 +166,7 @@ class Drift(Tabled):
 
 
 def _size(change: ColumnDrift) -> str:
-    """Return what has changed and by how much, in words."""
+    """Return a phrase on what changed and by how much."""
     if change.what == "mean":
         if not np.isfinite(change.effect):
             return f"a constant, {change.before:.4g}, is {change.after:.4g} on average"
@@ -179,22 +179,22 @@ def _size(change: ColumnDrift) -> str:
 
 
 def drift(model: GaussianEstimator, X: RowsLike, sample_weight: WeightsLike = None) -> Drift:
-    """Return whether new rows differ from those that a model was fitted to.
+    """Return tests of whether new rows differ from the rows that a model was fitted to.
 
-    Means, spreads, shares of levels and shares of missing values are compared column by column, and
-    all means and shares together. Labels play no part. P-values are adjusted for the number of
-    tests (Holm). If there are too few rows for a test, the change has a note instead of a p-value.
-    The same holds if weights are not whole numbers yet sum to at least the number of rows: they
-    then cannot be counts.
+    Means, spreads, shares of levels and shares of missing values are compared column by column. All
+    means and shares are also tested jointly. Labels are not used. P-values are adjusted for the
+    number of tests (Holm). If there are too few rows for a test, the change has a note instead of a
+    p-value. The same holds if weights cannot be counts, because they are not integers and sum to at
+    least the number of rows.
 
     Parameters
     ----------
     model : fitted Gaussian classifier
-        Its moments describe the rows of the fit; those rows are not needed.
+        Its moments describe the rows of the fit, so those rows are not needed.
     X : array or frame (m, d)
         New rows with the features of the fit.
     sample_weight : array (m,), optional
-        Weights of the new rows. Integers are counts of rows; others are multiplied by
+        Weights of the new rows. Integers are taken as row counts. Other weights are multiplied by
         Σw/Σw², so that they sum to the effective number of rows.
 
     Examples
@@ -221,19 +221,19 @@ def drift(model: GaussianEstimator, X: RowsLike, sample_weight: WeightsLike = No
 
 
 def _effective_weights(sample_weight: WeightsLike) -> Floats | None:
-    """Return weights of rows: counts as they are, others with their effective number as sum."""
+    """Return row counts unchanged, and other weights scaled to sum to their effective number."""
     if sample_weight is None:
         return None
     w = np.asarray(sample_weight, np.float64)
     squares = float(np.square(w).sum())
     if not 0 < squares < np.inf or (w == np.rint(w)).all():
-        return w  # a sum of weights that cannot be used raises an error later
+        return w  # an unusable sum of weights raises an error later
     # n = (Σ w)² / Σ w²  (Kish 1965)
     return np.asarray(w * (w.sum() / squares))
 
 
 def drift_between(before: RowSums, after: RowSums) -> Drift:
-    """Return how new rows differ from those of a fit, both given by their sums."""
+    """Return the tests of new rows against those of a fit, both given by their sums."""
     old_moments, new_moments = _over_the_same_features(before.moments, after.moments)
     old = _Sample.of(old_moments)
     new = _Sample.of(new_moments)
@@ -273,13 +273,13 @@ def _over_the_same_features(before: Moments, after: Moments) -> tuple[Moments, M
 
 
 class _Sample(NamedTuple):
-    """The moments of all rows, whatever their classes."""
+    """The moments of all rows, ignoring their classes."""
 
     moments: Moments
     total_weight: float
     mean: Floats  # (D,)
     variances: Floats  # (D,)
-    observed: Floats  # weight of the rows in which each number is observed  (D,)
+    observed: Floats  # total weight of the rows in which each number is observed  (D,)
 
     @classmethod
     def of(cls, moments: Moments) -> _Sample:
@@ -288,11 +288,11 @@ class _Sample(NamedTuple):
         variances = scatter / max(moments.total_weight, 1e-300)
         observed = np.full(moments.n_features, moments.total_weight)
         if moments.patterns is not None:
-            # each column is described by the rows in which it is observed
+            # the moments of a column come from the rows in which it is observed
             observed_by_class = moments.patterns.by_column().column_sums.weights
             observed = observed_by_class.sum(0)
             shares = observed_by_class / np.maximum(observed, 1e-300)
-            # ``means_low`` are the digits that were rounded off ``means``
+            # ``means_low`` holds the rounding errors of ``means``
             mean = mean + (shares * (moments.means - mean + moments.means_low)).sum(0)
             if moments.storage != "pooled":
                 within = moments.diagonals / np.maximum(moments.weights, 1e-300)[:, None]
@@ -300,7 +300,7 @@ class _Sample(NamedTuple):
         return cls(moments, moments.total_weight, mean, variances, observed)
 
     def column(self, j: int) -> Column:
-        """Return number j; its third and fourth moments are NaN where they are not known."""
+        """Return the moments of number j; third and fourth moments are NaN if unknown."""
         higher = self.moments.higher
         if higher is None or not np.isfinite(higher.as_array()[:, j]).all():
             return Column(self.observed[j], self.mean[j], self.variances[j], np.nan, np.nan)
@@ -310,7 +310,7 @@ class _Sample(NamedTuple):
         mean = float(higher.means[j])
         squares = max(float(higher.squares[j]), 0.0)
         fourths = float(higher.fourths[j])
-        # n Σ z⁴ ≥ (Σ z²)²: where it does not hold, the fourth powers have underflowed
+        # n Σ z⁴ ≥ (Σ z²)² always holds; otherwise the fourth powers underflowed
         if squares > 0 and not n * (1 + 1e-6) * fourths / squares >= squares:
             return Column(n, mean, squares / n, np.nan, np.nan)
         return Column(n, mean, squares / n, float(higher.cubes[j]) / n, fourths / n)
@@ -341,7 +341,7 @@ def _two_value_drift(
     after: Column,
     values: tuple[float, float],
 ) -> ColumnDrift:
-    """Return the test of a number with two values, whose mean says how often each occurs."""
+    """Return the test of a two-valued number, whose mean determines the shares of its values."""
     low, high = values
     sizes = np.array([before.n, after.n])
     shares = (np.array([before.mean, after.mean]) - low) / (high - low)
@@ -353,7 +353,7 @@ def _two_value_drift(
 
 
 def _mean_drift(name: str, before: Column, after: Column) -> ColumnDrift:
-    """Return the test that a number has the same mean."""
+    """Return the test of equal means."""
     effect = _in_deviations(after.mean - before.mean, float(np.sqrt(before.variance)))
     p = mean_test(before, after)
     note = "" if np.isfinite(p) else CONSTANT
@@ -361,14 +361,14 @@ def _mean_drift(name: str, before: Column, after: Column) -> ColumnDrift:
 
 
 def _in_deviations(change: float, deviation: float) -> float:
-    """Return a change in standard deviations, infinite for a column that was constant."""
+    """Return a change in standard deviations, infinite if the column was constant."""
     if deviation > 0:
         return change / deviation
     return np.inf * np.sign(change) if change else 0.0
 
 
 def _spread_drift(name: str, before: Column, after: Column) -> ColumnDrift:
-    """Return the test that a number has the same standard deviation."""
+    """Return the test of equal standard deviations."""
     deviation_before = float(np.sqrt(before.variance))
     deviation_after = float(np.sqrt(after.variance))
     effect = float(np.log(deviation_after / deviation_before))
@@ -381,7 +381,7 @@ def _spread_drift(name: str, before: Column, after: Column) -> ColumnDrift:
 
 
 def _level_drifts(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
-    """Yield the tests of the features that are indicators: of missing values, and of levels."""
+    """Yield the tests of the indicator features: missing values and levels."""
     schema = old.moments.schema
     if schema is None:
         return
@@ -398,7 +398,7 @@ def _level_drifts(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
 
 
 def _share_drift(name: str, what: Literal["levels", "missing"], counts: Floats) -> ColumnDrift:
-    """Return the test that two rows of counts (2, L) have the same shares."""
+    """Return the test of equal shares in two rows of counts (2, L)."""
     counts = counts[:, counts.sum(0) > 0]
     p = share_test(counts)
     shares = counts / counts.sum(1, keepdims=True)
@@ -410,9 +410,9 @@ def _share_drift(name: str, what: Literal["levels", "missing"], counts: Floats) 
 
 
 def _hotelling(old: _Sample, new: _Sample) -> tuple[float, int, float]:
-    """Return T² = δᵀ (S/n₁ + S/n₂)⁻¹ δ of all means, the rank of S, and its degrees of freedom.
+    """Return T² = δᵀ (S/n₁ + S/n₂)⁻¹ δ for all means, the rank of S, and its degrees of freedom.
 
-    With missing cells, each mean is that of the rows that have the column.
+    With missing cells, each mean is computed from the rows in which its column is observed.
     """
     if "diagonal" in (old.moments.storage, new.moments.storage):
         return np.nan, 0, np.nan
@@ -425,7 +425,7 @@ def _hotelling(old: _Sample, new: _Sample) -> tuple[float, int, float]:
     scale = np.sqrt(np.diagonal(v))
     is_observed = (scale > 0) & (old.observed > 0) & (new.observed > 0)
     kept: Codes = np.flatnonzero(is_observed & ~_has_heavy_tails(old, new))
-    # ν = n − 2, n the fewest observed cells of a kept column: S is as uncertain as that column
+    # ν = n − 2, where n is the smallest number of observed cells in a kept column
     error_df = float((old.observed + new.observed)[kept].min(initial=all_df + 2)) - 2
     correlations = v[np.ix_(kept, kept)] / np.outer(scale[kept], scale[kept])
     values, vectors = np.linalg.eigh(correlations)
@@ -437,7 +437,7 @@ def _hotelling(old: _Sample, new: _Sample) -> tuple[float, int, float]:
 
 
 def _inverse_sizes(sample: _Sample) -> Floats:
-    """Return 1/n; with missing cells, n_ij / (n_i n_j) of each pair of columns, (d, d)."""
+    """Return 1/n; with missing cells, n_ij / (n_i n_j) for each pair of columns, (d, d)."""
     patterns = sample.moments.patterns
     if patterns is None:
         return np.asarray(1 / sample.total_weight)
@@ -450,13 +450,13 @@ def _inverse_sizes(sample: _Sample) -> Floats:
 def _has_heavy_tails(old: _Sample, new: _Sample) -> Flags:
     """Return the features whose excess kurtosis exceeds half the rows of the smaller sample.
 
-    The mean of such a feature is far from normal, so that T² would be too large too often.
+    The mean of such a feature is far from normal, so T² would be too large too often.
     """
     most = min(old.total_weight, new.total_weight) / 2
     total = old.total_weight + new.total_weight
-    # the mean of an indicator is its share; the entries of numbers are replaced below
+    # the mean of an indicator is its share; entries of numbers are overwritten below
     shares = (old.total_weight * old.mean + new.total_weight * new.mean) / total
-    # κ − 3 = 1/(p (1 − p)) − 6 of an indicator
+    # an indicator has κ − 3 = 1/(p (1 − p)) − 6
     excess = 1 / np.clip(shares * (1 - shares), 1e-300, None) - 6
     n_numbers = len(number_names(old.moments))
     for j in range(n_numbers):

@@ -1,4 +1,4 @@
-"""Is each class Gaussian? Henze and Zirkler's test, from rows."""
+"""Is each class Gaussian? The Henze–Zirkler test, from rows."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,26 +25,27 @@ from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_BLOCK = 256  # rows of products held at once
+_BLOCK = 256  # rows per block of inner products
 # With fewer rows per direction than this, the null distribution is simulated, since the asymptotic
 # one is wrong. Columns are then also tested one by one, since the joint test has little power.
 ROWS_PER_DIRECTION = 8
-LEAST_ROWS = 8  # of a class: fewer cannot show a skewness or a kurtosis
+LEAST_ROWS = 8  # smallest class: fewer rows cannot show skewness or kurtosis
 LEAST_KURTOSIS_ROWS = 20
-LEAST_SHARE = 1.2  # rows for each direction: with fewer, all whitened rows are alike
-_PAIRS = 4e7  # distances computed for one simulated null distribution
+# rows per direction: with fewer, all whitened rows have about the same length
+LEAST_SHARE = 1.2
+_PAIRS = 4e7  # number of distances computed to simulate one null distribution
 
 
 class Null(NamedTuple):
-    """The null distribution of the statistic, whose logarithm is nearly normal."""
+    """The null distribution of the statistic, whose logarithm is approximately normal."""
 
     log_mean: float
     log_deviation: float
-    skewness: float  # of the logarithm
+    skewness: float  # skewness of the log statistic
 
 
 def whitened(x: Floats) -> Floats | None:
-    """Return rows z, (n, r), with zᵢ·zⱼ = (xᵢ−x̄)ᵀS⁺(xⱼ−x̄), S of rank r; None if n is too small."""
+    """Return whitened rows z (n, r), zᵢ·zⱼ = (xᵢ−x̄)ᵀS⁺(xⱼ−x̄), S of rank r; None for few rows."""
     mean = x.mean(0)
     centred = x - mean
     centred -= centred.mean(0)
@@ -52,7 +53,7 @@ def whitened(x: Floats) -> Floats | None:
     varying = size > 16 * EPS * np.sqrt(len(x)) * np.abs(mean)
     if not varying.any():
         return None
-    # X P = Q R, columns in order of what they add  ⇒  S⁺ = n R⁻¹R⁻ᵀ on the span,  z = √n Q
+    # X P = Q R, pivoted by residual norm  ⇒  S⁺ = n R⁻¹R⁻ᵀ on the span,  z = √n Q
     q, r, _ = qr(centred[:, varying] / size[varying], mode="economic", pivoting=True)
     rank = int((np.diagonal(r) ** 2 > rank_tolerance(x.shape[1])).sum())
     if len(x) < max(LEAST_SHARE * rank + 2, LEAST_ROWS):
@@ -63,8 +64,8 @@ def whitened(x: Floats) -> Floats | None:
 def henze_zirkler(z: Floats) -> tuple[float, float]:
     """Return the statistic of whitened rows (n, d), and its p-value.
 
-    The statistic does not change under affine maps, so that its null distribution depends on n
-    and d alone. It is simulated where rows are few.
+    Affine maps do not change the statistic, so its null distribution depends only on n and d. With
+    few rows it is simulated.
     """
     n, d = z.shape
     hz = _statistic(z)
@@ -90,7 +91,7 @@ def _smoothing(n: int, d: int) -> float:
 
 
 def _asymptotic_null(n: int, d: int) -> Null:
-    """Return the log-normal approximation with the asymptotic mean and variance."""
+    """Return the log-normal approximation from the asymptotic mean and variance."""
     mean, variance = _null_moments(_smoothing(n, d), d)
     log_variance = np.log1p(variance / mean**2)
     return Null(
@@ -102,7 +103,7 @@ def _asymptotic_null(n: int, d: int) -> Null:
 
 @lru_cache(maxsize=256)
 def _simulated_null(n: int, d: int) -> Null:
-    """Return mean, deviation and skewness of the log statistic of simulated normal rows."""
+    """Return mean, deviation and skewness of the log statistic, simulated from normal rows."""
     rng = np.random.default_rng([n, d])
     n_draws = int(np.clip(_PAIRS / n**2, 39, 999))
     logs = np.empty(n_draws)
@@ -119,16 +120,16 @@ def _simulated_null(n: int, d: int) -> Null:
 
 
 def marginal_p_value(x: Floats) -> float:
-    """Return the smallest p-value of skewness and kurtosis of the columns, adjusted (Šidák).
+    """Return the smallest p-value of the columns' skewness and kurtosis, adjusted (Šidák).
 
     D'Agostino (1970), *Biometrika* 57, 679–681; Anscombe & Glynn (1983), *Biometrika* 70, 227–234.
     """
-    from scipy import stats  # slow to import, and needed for few rows of many columns only
+    from scipy import stats  # slow to import, and needed only for few rows with many columns
 
     varies = np.ptp(x, axis=0) > 16 * EPS * np.abs(x).max(0)
     columns = x[:, varies]
     skewness = stats.skewtest(columns, axis=0).pvalue
-    # fewer rows have a kurtosis whose distribution is too far from its approximation
+    # with fewer rows, the approximation of the distribution of the kurtosis is too rough
     p_values = [skewness]
     if len(columns) >= LEAST_KURTOSIS_ROWS:
         p_values.append(stats.kurtosistest(columns, axis=0).pvalue)
@@ -143,14 +144,14 @@ def _pair_sum(z: Floats, r: Floats, b: float) -> float:
     for lo in range(0, len(z), _BLOCK):
         rows = slice(lo, lo + _BLOCK)
         squares = np.maximum(r[rows, None] + r[lo:] - 2 * (z[rows] @ z[lo:].T), 0.0)
-        # a pair with a later block counts twice, for (i, j) and (j, i)
+        # pairs with a later block count twice, as (i, j) and (j, i)
         times = np.where(np.arange(lo, len(z)) < lo + _BLOCK, 1.0, 2.0)
         total += float(np.exp(-b / 2 * squares).sum(0) @ times)
     return total
 
 
 def _null_moments(b: float, d: int) -> tuple[float, float]:
-    """Return mean and variance of the statistic for Gaussian rows; b = β²."""
+    """Return the mean and variance of the statistic for Gaussian rows, given b = β²."""
     # a = 1 + 2β²,  w = (1 + β²)(1 + 3β²),  e = d(d + 2)
     a = 1 + 2 * b
     w = (1 + b) * (1 + 3 * b)
@@ -171,18 +172,18 @@ def _null_moments(b: float, d: int) -> tuple[float, float]:
 class Normality(Diagnostic):
     """Whether each class is Gaussian; see ``normality``."""
 
-    classes: Labels  # those tested  (K,)
-    statistics: Floats  # Henze and Zirkler's  (K,)
+    classes: Labels  # the tested classes  (K,)
+    statistics: Floats  # Henze–Zirkler statistics  (K,)
     p_values: Floats  # (K,)
-    directions: Codes  # in which each class varies  (K,)
-    n_used: Codes  # rows of each class looked at  (K,)
+    directions: Codes  # number of directions in which each class varies  (K,)
+    n_used: Codes  # rows of each class used in the test  (K,)
     n_rows: Codes  # rows of each class given  (K,)
     left_out: Labels  # classes with too few rows
     n_features: int
 
     @property
     def adjusted_p_values(self) -> Floats:
-        """P-values adjusted for the number of classes by Holm's rule, shape (K,)."""
+        """P-values adjusted for the number of classes by Holm's method, shape (K,)."""
         return holm(self.p_values)
 
     @property
@@ -207,7 +208,7 @@ class Normality(Diagnostic):
         ]
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw into ``ax``, or new axes, and return them."""
+        """Draw on ``ax``, or on new axes, and return the axes."""
         from suffice.present.plots.results import normality_figure
 
         return normality_figure(self, ax)
@@ -237,21 +238,21 @@ def normality(
     max_rows: int = 4000,
     random_state: int | np.random.Generator = 0,
 ) -> Normality:
-    """Return the Henze–Zirkler test of each class: whether it is Gaussian.
+    """Return the Henze–Zirkler test of normality for each class.
 
-    The statistic is a distance between the characteristic functions of the whitened rows and of
-    a standard normal. With enough rows it detects any departure; affine maps do not change it.
+    The statistic is a distance between the characteristic function of the whitened rows and that of
+    a standard normal. With enough rows it detects any departure. It is invariant to affine maps.
     Henze & Zirkler (1990), *Communications in Statistics: Theory and Methods* 19, 3595–3617.
 
-    A class with fewer than 8 rows per direction is tested with a simulated null distribution, and
-    skewness and kurtosis of each column are tested, too; the p-value is adjusted for both.
+    A class with fewer than 8 rows per direction gets a simulated null distribution. The skewness
+    and kurtosis of its columns are then tested as well, and the p-value is adjusted for both tests.
 
     Parameters
     ----------
     X, y : array or frame (n, d), labels (n,)
-        Rows that count once each, and their classes. A class with constant or dependent columns is
-        tested in the directions in which it varies. A class with too few rows is left out; a
-        warning names it.
+        Unweighted rows and their classes. A class with constant or dependent columns is tested in
+        the directions in which it varies. A class with too few rows is left out; a warning names
+        it.
     max_rows : int, default=4000
         A class with more rows is represented by a random sample, and the result says so.
     random_state : int or Generator, default=0
@@ -308,7 +309,7 @@ class _TestedClass(NamedTuple):
 
 
 def _tested_class(x: Floats, z: Floats) -> _TestedClass:
-    """Return the test of one class, given its rows and the whitened ones."""
+    """Return the test of one class, given its rows and its whitened rows."""
     n, d = z.shape
     statistic, p = henze_zirkler(z)
     if n < ROWS_PER_DIRECTION * d:

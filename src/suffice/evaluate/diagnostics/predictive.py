@@ -1,4 +1,4 @@
-"""Does data drawn from the model look like the real data? A check by simulation."""
+"""Do data drawn from the model look like the real data? A check by simulation."""
 
 from __future__ import annotations
 
@@ -45,19 +45,20 @@ Model = TypeVar("Model", bound="GaussianEstimator")
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LEVELS = np.arange(1, 100) / 100  # at which quantiles of distances are compared
+# probabilities of the quantiles of distances that are compared
+LEVELS = np.arange(1, 100) / 100
 _TINY = np.finfo(float).tiny
 
 
 class Discrepancy(NamedTuple):
-    """How far the rows of each class are from the Gaussian that a model has for it."""
+    """How far the rows of each class are from the model's Gaussian for it."""
 
-    values: Floats  # A² of squared distances, then of each feature  (K, 1 + d)
-    quantiles: Floats  # of squared distances at LEVELS  (K, 99)
+    values: Floats  # A² of the squared distances, then of each feature  (K, 1 + d)
+    quantiles: Floats  # quantiles of the squared distances at LEVELS  (K, 99)
 
 
 def discrepancy(model: GaussianModel, x: Floats, codes: Codes, classes: Codes) -> Discrepancy:
-    """Return Anderson–Darling distances and quantiles of the rows of each class."""
+    """Return the Anderson–Darling distances and the quantiles of the rows of each class."""
     values = []
     quantiles = []
     for k in classes:
@@ -73,7 +74,7 @@ def discrepancy(model: GaussianModel, x: Floats, codes: Codes, classes: Codes) -
 
 
 def _standardised(model: GaussianModel, x: Floats, k: int) -> tuple[Floats, Floats]:
-    """Return squared distances (n,), and features in standard units (n, d), each sorted."""
+    """Return sorted squared distances (n,), and sorted standardised features (n, d)."""
     sigma = model.covariance_of(k)
     offsets = (x - model.centre) - model.offsets[k]
     # D² = (x − μ)ᵀ Σ⁻¹ (x − μ)
@@ -84,7 +85,7 @@ def _standardised(model: GaussianModel, x: Floats, k: int) -> tuple[Floats, Floa
 
 
 def anderson_darling(log_below: Floats, log_above: Floats) -> Floats:
-    """Return A² of columns (Anderson & Darling 1954) from log F, log (1 − F) of sorted values."""
+    """Return A² of columns (Anderson & Darling 1954), given log F, log (1 − F) of sorted values."""
     n = len(log_below)
     # A² = −n − Σᵢ (2i − 1)/n · (log F(x_(i)) + log(1 − F(x_(n+1−i))))
     weights = (2 * np.arange(1, n + 1) - 1) / n
@@ -92,7 +93,7 @@ def anderson_darling(log_below: Floats, log_above: Floats) -> Floats:
 
 
 def _refitted(estimator: Model, x: Floats, codes: Codes) -> Model:
-    """Return the estimator fitted to other rows of the same classes."""
+    """Return the estimator fitted again to other rows of the same classes."""
     moments = estimator.moments_
     new_moments = Moments.of(
         x,
@@ -115,21 +116,20 @@ def _fitted_to(estimator: Model, moments: Moments) -> Model:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PredictiveCheck(Diagnostic):
-    """Real rows compared with rows drawn from the model; see ``predictive_check``."""
+    """Real rows compared with simulated rows; see ``predictive_check``."""
 
     classes: Labels  # (K,)
     feature_names: tuple[str, ...]
-    n_used: Codes  # rows of each class looked at  (K,)
+    n_used: Codes  # rows of each class used in the check  (K,)
     n_rows: Codes  # rows of each class given  (K,)
-    values: Floats  # A² of the real rows, then of each dataset drawn  (1 + B, K, 1 + d)
-    quantiles: Floats  # of squared distances at LEVELS, likewise  (1 + B, K, 99)
-    left_out: tuple[
-        str, ...
-    ]  # columns that are constant within classes, or combinations of others
+    values: Floats  # A² of the real rows, then of each simulated dataset  (1 + B, K, 1 + d)
+    # quantiles of squared distances at LEVELS, in the same order  (1 + B, K, 99)
+    quantiles: Floats
+    left_out: tuple[str, ...]  # constant within classes, or combinations of other columns
 
     @property
     def p_values(self) -> tuple[float, float]:
-        """P-values of distances and of marginals, of all classes together."""
+        """P-values of the distances and of the marginals, over all classes together."""
         distances = self.values[:, :, 0].sum(1)
         marginals = self.values[:, :, 1:].sum((1, 2))
         distances_p = simulated_p_values(distances[0], distances[1:])
@@ -138,16 +138,16 @@ class PredictiveCheck(Diagnostic):
 
     @property
     def p_value(self) -> float:
-        """The smaller of ``p_values``, adjusted for there being two."""
+        """The smaller of the two ``p_values``, adjusted for two tests."""
         return float(holm(np.array(self.p_values)).min())
 
     @property
     def envelope(self) -> Floats:
-        """2.5 % and 97.5 % of the replicates' quantiles, (2, K, 99)."""
+        """2.5 % and 97.5 % quantiles of the simulated quantiles, (2, K, 99)."""
         return np.quantile(self.quantiles[1:], [0.025, 0.975], axis=0)
 
     def rows(self) -> list[Row]:
-        """Return a row for the distances of each class, and one for each of its features."""
+        """Return a row for the distances of each class, and a row for each feature of a class."""
         observed = self.values[0]
         simulated = self.values[1:]
         expected = simulated.mean(0)
@@ -165,14 +165,14 @@ class PredictiveCheck(Diagnostic):
         ]
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw into ``ax``, or new axes, and return them."""
+        """Draw on ``ax``, or on new axes, and return the axes."""
         from suffice.present.plots.results import predictive_check_figure
 
         return predictive_check_figure(self, ax)
 
     def __repr__(self) -> str:
         simulations = len(self.values) - 1
-        # the smallest p-value that so many simulations can show is only a bound
+        # the smallest p-value that this many simulations can give is only an upper bound
         least = 1 / (simulations + 1)
         distances, marginals = (
             p_statement(p, "≤" if p <= least else "=") for p in self.p_values
@@ -189,7 +189,7 @@ class PredictiveCheck(Diagnostic):
         return "; ".join([verdict, *remarks])
 
     def _differences(self) -> list[str]:
-        """Return the class, and the feature of a class, that differ most."""
+        """Return phrases on the class and on the feature with the largest difference."""
         distances_p, marginals_p = holm(np.array(self.p_values))
         ratios = self.values[0] / self.values[1:].mean(0)
         differences = []
@@ -215,11 +215,11 @@ def predictive_check(
     max_rows: int = 1000,
     random_state: int | np.random.Generator = 0,
 ) -> PredictiveCheck:
-    """Return how rows drawn from a fitted Gaussian classifier compare with the real ones.
+    """Return a comparison of rows drawn from a fitted Gaussian classifier with the real rows.
 
-    Each class is compared by the Anderson–Darling distance A² of its squared Mahalanobis distances
-    from χ² and of each feature from its normal marginal. A p-value is the share of datasets drawn
-    from the model whose distance is at least as large (Stute, González Manteiga & Presedo Quindimil
+    In each class, the Anderson–Darling distance A² compares the squared Mahalanobis distances with
+    χ², and each feature with its normal marginal. A p-value is the share of simulated datasets with
+    at least the observed A² (Stute, González Manteiga & Presedo Quindimil
     1993, *Metrika* 40, 243–256).
 
     Parameters
@@ -227,15 +227,15 @@ def predictive_check(
     estimator : fitted Gaussian classifier
         The model to check.
     X, y : array or frame (n, d), labels (n,)
-        The rows it was fitted to, without weights, or some of them at random. The estimator is
-        fitted again to them and to each drawn dataset. Columns that are constant within all
-        classes, or combinations of others, are left out; the result names them.
+        The unweighted rows of the fit, or a random part of them. The estimator is fitted again to
+        these rows and to each simulated dataset. Columns that are constant within all classes, or
+        combinations of others, are left out; the result names them.
     simulations : int, default=199
-        Data sets drawn; p-values are multiples of 1/(simulations + 1).
+        Number of simulated datasets; p-values are multiples of 1/(simulations + 1).
     max_rows : int, default=1000
         A class with more rows is represented by a random sample.
     random_state : int or Generator, default=0
-        Seed of sample and simulations.
+        Seed of the sample and of the simulations.
 
     Examples
     --------
@@ -290,7 +290,7 @@ def predictive_check(
 
 
 def _gaussian_model(estimator: GaussianEstimator) -> GaussianModel:
-    """Return the fitted Gaussians of an estimator; raise if it has none."""
+    """Return the fitted Gaussians of an estimator; raise if there are none."""
     classifier = getattr(estimator, "model_", None)
     model = getattr(classifier, "model", None)
     if not isinstance(model, GaussianModel):
@@ -301,7 +301,7 @@ def _gaussian_model(estimator: GaussianEstimator) -> GaussianModel:
 
 
 def _without_power(estimator: Model, X: RowsLike) -> tuple[Model, RowsLike]:
-    """Return estimator and rows in the transformed features, which the Gaussians describe."""
+    """Return estimator and rows in the power-transformed features, which are Gaussian."""
     from sklearn.base import clone
 
     moments = getattr(estimator, "moments_", None)
@@ -315,7 +315,7 @@ def _without_power(estimator: Model, X: RowsLike) -> tuple[Model, RowsLike]:
 def _with_varying_columns(
     estimator: Model, x: Floats
 ) -> tuple[Model, Floats, tuple[str, ...]]:
-    """Return estimator and rows of the columns that vary, and the names of the others."""
+    """Return estimator and rows without constant or dependent columns, and the names of these."""
     moments = estimator.moments_
     kept = varying_columns(moments)
     if len(kept) == moments.n_features:
@@ -331,7 +331,7 @@ def _with_varying_columns(
 
 
 def _with_known_classes(estimator: GaussianEstimator, X: RowsLike, y: LabelsLike) -> Table:
-    """Return rows with codes among the classes of the estimator."""
+    """Return the rows as a table coded by the classes of the estimator."""
     table = finite_table(X, y)
     unknown = table.classes[~np.isin(table.classes, estimator.classes_)]
     if len(unknown):

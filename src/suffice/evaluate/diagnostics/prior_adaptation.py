@@ -1,4 +1,4 @@
-"""Have the shares of the classes changed? New priors from unlabelled rows."""
+"""Have the class shares changed? New priors from unlabelled rows."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ Model = TypeVar("Model", bound="GaussianEstimator")
 
 
 def adapt_priors(model: Model, X: RowsLike) -> tuple[Model, PriorShift]:
-    """Return a copy of a model under the priors that suit unlabelled rows best, and their test.
+    """Return a copy of a model with priors adapted to unlabelled rows, and a test of the change.
 
-    The new priors maximise the likelihood of the rows; the densities of the classes stay as they
-    are. Saerens, Latinne & Decaestecker (2002), *Neural Computation* 14(1), 21–41.
+    The new priors maximise the likelihood of the rows; the class densities do not change.
+    Saerens, Latinne & Decaestecker (2002), *Neural Computation* 14(1), 21–41.
 
     Parameters
     ----------
     model : fitted Gaussian classifier
-        It is not changed.
+        It is not modified.
     X : array or frame (m, d)
-        Rows whose classes are not known.
+        Rows without labels.
 
     Returns
     -------
     adapted : a copy of ``model``
         Its ``priors_`` are the new ones.
     shift : PriorShift
-        The new priors; its ``p_value`` tests whether they differ from the old ones, and counts
-        the uncertainty of the fit. It is NaN where the weights of the fit do not count rows.
+        The new priors. Its ``p_value`` tests whether they differ from the old ones, allowing for
+        the uncertainty of the fit. It is NaN if the weights of the fit do not count rows.
 
     Examples
     --------

@@ -13,15 +13,15 @@ from suffice.typing import RowsLike, WeightsLike
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowSums:
-    """The moments of rows of all classes together."""
+    """The moments of rows, ignoring their classes."""
 
     moments: Moments
 
     @classmethod
     def like(cls, fit: Moments, X: RowsLike, sample_weight: WeightsLike = None) -> Self:
-        """Return the sums of unlabelled rows, with the storage and transform of a fit.
+        """Return the sums of unlabelled rows, with the storage and power transform of a fit.
 
-        Categories keep the levels of these rows, which may differ from those of the fit.
+        Categories have the levels of these rows, which may differ from those of the fit.
         """
         table = _unlabelled_table(fit, X, sample_weight)
         moments = Moments.of_table(
@@ -36,7 +36,7 @@ class RowSums:
 
 
 def _higher_moments(fit: Moments, table: Table) -> HigherMoments:
-    """Return third and fourth moments, which the sums of a diagonal storage leave out."""
+    """Return third and fourth moments, which diagonal storage does not keep."""
     if table.has_absent_rows:
         table = table.take(table.weights > 0)
     if fit.power is not None:
@@ -45,7 +45,7 @@ def _higher_moments(fit: Moments, table: Table) -> HigherMoments:
 
 
 def number_names(rows: Moments | Table) -> list[str]:
-    """Return the names of the numeric columns, x0, x1 … where they have none."""
+    """Return the names of the numeric columns; unnamed columns are x0, x1, …."""
     if rows.schema is not None:
         return [column.name for column in rows.schema.numbers]
     names = rows.names if isinstance(rows, Table) else rows.feature_names
@@ -55,13 +55,13 @@ def number_names(rows: Moments | Table) -> list[str]:
 
 
 def _unlabelled_table(fit: Moments, X: Any, sample_weight: WeightsLike) -> Table:
-    """Return rows as a table in which every row has the first class of the fit."""
+    """Return the rows as a table with a placeholder label, the first class of the fit."""
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     labels = np.repeat(fit.classes[:1], n_rows)
     schema = fit.schema
     if schema is None:
         table = Table.of(X, labels, sample_weight, classes=fit.classes)
-        # an array has the columns of the fit, in the same order
+        # an array has the same columns as the fit, in the same order
         return table.with_rows(table.x, table.names or fit.feature_names)
     return Table.of(
         X,
