@@ -1,4 +1,4 @@
-"""Checks of numbers that users set, each named in the error."""
+"""Checks of numeric settings; each error names the setting."""
 
 from numbers import Real
 from typing import TypeGuard

@@ -1,4 +1,4 @@
-"""Compiled functions, whose machine code is kept between runs where that is possible."""
+"""Compile functions with Numba and cache their machine code between runs where possible."""
 
 import os
 import pickle
@@ -16,14 +16,14 @@ import numba
 from suffice.errors import warn
 from suffice.typing import Array
 
-Compiled: TypeAlias = Any  # a function that Numba has compiled, or will
+Compiled: TypeAlias = Any  # a function that Numba has compiled, or will compile when called
 NumbaFiles: TypeAlias = Any  # where Numba keeps the index and the machine code of a function
-_DIGEST_BYTES = 32  # of a SHA-256
-COMPILED_FUNCTIONS: list[Compiled] = []  # all that this process may compile
+_DIGEST_BYTES = 32  # length of a SHA-256 digest
+COMPILED_FUNCTIONS: list[Compiled] = []  # every function that this process may compile
 
 
 def njit(**options: object) -> Callable[[Callable[..., object]], Compiled]:
-    """Return a decorator that compiles a function by Numba and keeps the machine code."""
+    """Return a decorator that compiles a function with Numba and caches the machine code."""
 
     def decorator(function: Callable[..., object]) -> Compiled:
         try:
@@ -37,7 +37,7 @@ def njit(**options: object) -> Callable[[Callable[..., object]], Compiled]:
 
 
 def read_only(*arrays: Array) -> tuple[Array, ...]:
-    """Return read-only views: one compiled version then serves writeable arrays, too."""
+    """Return read-only views, so that Numba need not compile a second version for them."""
     views = tuple(array.view() for array in arrays)
     for view in views:
         view.flags.writeable = False
@@ -48,7 +48,7 @@ def _compiled_elsewhere(
     function: Callable[..., object],
     options: dict[str, object],
 ) -> Compiled:
-    """Return the compiled function, its code kept in a private folder or not at all."""
+    """Return the compiled function; cache its code in a private folder, if there is one."""
     folder = private_folder()
     usual_folder = numba.config.CACHE_DIR
     if folder is not None:
@@ -64,7 +64,7 @@ def _compiled_elsewhere(
 
 @cache
 def private_folder() -> Path | None:
-    """Return a temporary folder that only this user can write to, or None; warn of it once."""
+    """Return a temporary folder that only this user can write to, or None; warn once."""
     cure = "set NUMBA_CACHE_DIR to a folder that can be written to, and run suffice warm-up"
     try:
         folder = Path(tempfile.gettempdir()) / f"suffice-{os.getuid()}"
@@ -72,7 +72,7 @@ def private_folder() -> Path | None:
         status = folder.lstat()
         is_mine = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
         is_private = is_mine and not status.st_mode & 0o077
-    except (OSError, AttributeError):  # no such folder, or no such user: not POSIX
+    except (OSError, AttributeError):  # the folder cannot be made, or the system is not POSIX
         is_private = False
     if not is_private:
         warn(
@@ -85,7 +85,7 @@ def private_folder() -> Path | None:
 
 
 def _with_robust_cache(compiled: Compiled) -> Compiled:
-    """Return the function with a cache that takes damage and a full disk for an empty one."""
+    """Return the function with a cache that counts as empty if it is damaged or not writeable."""
     cache = compiled._cache
     _check_digests(cache._cache_file)
     load = cache.load_overload
@@ -94,7 +94,7 @@ def _with_robust_cache(compiled: Compiled) -> Compiled:
     def load_overload(*args: object) -> object:
         try:
             return load(*args)
-        except Exception:  # a damaged file fails in any way
+        except Exception:  # a damaged file can raise any exception
             with suppress(Exception):
                 cache.flush()
             return None
@@ -109,7 +109,7 @@ def _with_robust_cache(compiled: Compiled) -> Compiled:
 
 
 def _check_digests(files: NumbaFiles) -> None:
-    """Let the files of a cache end in a digest: Numba would run damaged machine code."""
+    """Add a digest to the cache files and check it: Numba would run damaged machine code."""
     dump = files._dump
     load_index = files._load_index
     load_data = files._load_data
@@ -121,7 +121,7 @@ def _check_digests(files: NumbaFiles) -> None:
     def checked_index() -> object:
         path = Path(files._index_path)
         if path.exists():
-            # the version of Numba stands before the content
+            # the file starts with the version of Numba; the content follows
             with path.open("rb") as file:
                 version = pickle.load(file)
                 rest = file.read()
@@ -141,7 +141,7 @@ def _check_digests(files: NumbaFiles) -> None:
 
 
 def _require_digest(content: bytes) -> None:
-    """Raise unless the last bytes are the digest of those before them."""
+    """Raise unless the last bytes are the digest of the bytes before them."""
     if sha256(content[:-_DIGEST_BYTES]).digest() != content[-_DIGEST_BYTES:]:
         raise ValueError(
             "the compiled cache is damaged or was written by an older version: delete it"

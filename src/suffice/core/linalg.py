@@ -1,4 +1,4 @@
-"""Dense linear algebra that is invariant to units: every tolerance is relative to feature scale."""
+"""Dense linear algebra, invariant to units: every tolerance is relative to the features' scale."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -16,13 +16,13 @@ from suffice.typing import Codes, Floats
 EPS = float(np.finfo(np.float64).eps)
 LOG_2PI = float(np.log(2 * np.pi))
 _LAPACK = "scipy.linalg._flapack"
-_RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)  # of a unit diagonal
+_RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)  # added to a diagonal of ones, smallest first
 
 
 def _lapack_alone() -> ModuleType:
     """Return SciPy's LAPACK without the rest of ``scipy.linalg``, which takes 0.2 s to import."""
     if "scipy.linalg" not in sys.modules:
-        with suppress(ImportError):  # where it cannot be loaded alone
+        with suppress(ImportError):  # then all of scipy.linalg is imported below
             module = _load_lapack()
             if module is not None:
                 return module
@@ -30,7 +30,7 @@ def _lapack_alone() -> ModuleType:
 
 
 def _load_lapack() -> ModuleType | None:
-    """Return the extension module itself, or None if it is not where SciPy keeps it."""
+    """Return SciPy's extension module of LAPACK, or None if it is not in the usual place."""
     package = find_spec("scipy.linalg")
     if package is None:
         return None
@@ -47,7 +47,7 @@ lapack = _lapack_alone()
 
 
 def rank_tolerance(d: int) -> float:
-    """Return the largest eigenvalue of a d × d correlation matrix that may be rounding alone."""
+    """Return the eigenvalue of a d × d correlation matrix below which it may be rounding only."""
     return 64 * d * EPS
 
 
@@ -57,8 +57,8 @@ def unit_scale(variances: Floats) -> Floats:
 
 
 def resolved(variances: Floats, means: Floats, totals: Floats) -> Floats:
-    """Return the variances, set to zero if they are only rounding errors of the data."""
-    # a variance below (16 ε)² of the squared size of the numbers may be rounding alone
+    """Return the variances, with zero for each one that may be only a rounding error."""
+    # rounding of the data alone can give variances up to (16 ε)² (mean² + total variance)
     return np.where(variances > (16 * EPS) ** 2 * (np.square(means) + totals), variances, 0.0)
 
 
@@ -69,7 +69,7 @@ def correlation(sigma: Floats) -> tuple[Floats, Floats]:
 
 
 def balanced(M: Floats) -> tuple[Floats, Floats]:
-    """Return (sᵢ Mᵢⱼ sⱼ, s) with s powers of two that bring every row near to one."""
+    """Return (sᵢ Mᵢⱼ sⱼ, s), where the powers of two s bring the size of every row near one."""
     s = np.ones(len(M))
     for _ in range(8):
         largest = np.abs(s[:, None] * M * s).max(axis=1, initial=0.0)
@@ -80,7 +80,7 @@ def balanced(M: Floats) -> tuple[Floats, Floats]:
 
 def scaled_cholesky(sigma: Floats) -> Floats | None:
     """Return lower L with Σ = L Lᵀ, or None where Σ is singular up to rounding."""
-    corr, scale = correlation(sigma)  # so that units do not matter
+    corr, scale = correlation(sigma)  # the test for singularity must not depend on units
     lower, info = lapack.dpotrf(corr, lower=1)
     if info != 0 or np.min(np.diagonal(lower)) ** 2 < rank_tolerance(len(sigma)):
         return None
@@ -88,15 +88,15 @@ def scaled_cholesky(sigma: Floats) -> Floats | None:
 
 
 def inverse_lower(factor: Floats) -> Floats:
-    """Return L⁻¹ of a lower triangular L, whose upper triangle holds zeros."""
+    """Return L⁻¹ for a lower triangular L, stored with zeros in its upper triangle."""
     inverse, info = lapack.dtrtri(factor, lower=1)
     if info != 0:
         raise np.linalg.LinAlgError(f"triangular factor is singular at {info - 1}")
-    return np.asarray(inverse)  # zero above the diagonal, as L is
+    return np.asarray(inverse)  # LAPACK leaves the zeros of L above the diagonal
 
 
 def solve_lower(factor: Floats, b: Floats) -> Floats:
-    """Return L⁻¹ b of a lower triangular L."""
+    """Return L⁻¹ b for a lower triangular L."""
     solution, info = lapack.dtrtrs(factor.T, b, lower=0, trans=1)
     if info != 0:
         raise np.linalg.LinAlgError(f"triangular factor is singular at {info - 1}")
@@ -121,11 +121,11 @@ def symmetric_eigen(matrix: Floats) -> tuple[Floats, Floats]:
 
 
 def principal_axes(sigma: Floats) -> tuple[Floats, Floats] | None:
-    """Return variances along the principal axes of Σ, falling, and axes as columns.
+    """Return the variances along the principal axes of Σ, largest first, and the axes as columns.
 
-    Return None where Σ is singular.
+    Return None if Σ is singular.
     """
-    # the root is taken after scaling, so that a small feature beside a large one keeps its digits
+    # the factor is computed after scaling, so that features of small variance keep their digits
     root = scaled_cholesky(sigma)
     if root is None:
         return None
@@ -134,11 +134,11 @@ def principal_axes(sigma: Floats) -> tuple[Floats, Floats] | None:
 
 
 def positive_factor(h: Floats) -> Floats:
-    """Return lower L with H = L Lᵀ, or of H with a slightly larger diagonal."""
+    """Return lower L with H = L Lᵀ; a singular H first gets a slightly larger diagonal."""
     factor = scaled_cholesky(h)
     if factor is not None:
         return factor
-    # diag(s) (C + ρ I) diag(s), for the first ρ that has a factor
+    # diag(s) (C + ρ I) diag(s), with the smallest ρ for which the Cholesky factor exists
     corr, scale = correlation(h)
     for ridge in _RIDGES:
         lower, info = lapack.dpotrf(corr + ridge * np.eye(len(h)), lower=1)
@@ -161,7 +161,7 @@ def solve_semidefinite(h: Floats, b: Floats) -> Floats:
 
 
 def generalised_inverse(h: Floats) -> Floats:
-    """Return H⁺, taken after scaling, over the directions that are not rounding."""
+    """Return H⁺, computed after scaling, without the directions that may be rounding only."""
     # H = diag(s) C diag(s),  C = V diag(e) Vᵀ,  H⁺ = diag(1/s) V diag(1/e) Vᵀ diag(1/s)
     corr, scale = correlation(h)
     e, v = symmetric_eigen(corr)
@@ -170,7 +170,7 @@ def generalised_inverse(h: Floats) -> Floats:
     return half @ half.T
 
 
-Pair: TypeAlias = tuple[Floats, Floats]  # a step s, and the change y of the gradient along it
+Pair: TypeAlias = tuple[Floats, Floats]  # (s, y): a step s changes the gradient by y
 
 
 def quasi_newton(
@@ -178,7 +178,7 @@ def quasi_newton(
     pairs: Sequence[Pair],
     inverse: Callable[[Floats], Floats],
 ) -> Floats:
-    """Return H g, H the inverse Hessian after one BFGS update per pair (Nocedal & Wright 7.4)."""
+    """Return H g, where H is ``inverse`` after one BFGS update per pair (Nocedal & Wright 7.4)."""
     q = gradient
     alphas = []
     for s, y in reversed(pairs):

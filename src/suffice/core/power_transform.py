@@ -15,21 +15,21 @@ from suffice.core.threads import in_order
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 from suffice.typing import Codes, Flags, Floats, RowsLike, WeightsLike
 
-BLOCK = 1 << 15  # numbers changed at a time: a few arrays of this size stay in cache
+BLOCK = 1 << 15  # numbers transformed at a time: a few arrays of this size stay in cache
 
-# of exponents, symmetric about 1: mirroring a feature mirrors its exponent
+# allowed exponents λ; symmetric about 1, since −x has the exponent 2 − λ if x has λ
 RANGE = (-4.0, 6.0)
 PRECISION = 1e-13
 SCOUTS = 1_000  # rows of the first, rough search for an exponent
-SMALL = 1e-4  # an exponent under which closed forms cancel
-SMALLEST = 1e-150  # a standard deviation whose square has all its digits
-GRID = 23  # bits of a standard deviation that a centre has
-PARALLEL = 100_000  # numbers under which starting threads does not pay
+SMALL = 1e-4  # for smaller exponents the closed form of ∂P/∂e loses digits by cancellation
+SMALLEST = 1e-150  # the square of a smaller standard deviation would lose digits
+GRID = 23  # a centre is rounded to multiples of about 2⁻²³ standard deviations
+PARALLEL = 100_000  # with fewer numbers, starting threads takes longer than it saves
 
 
 def power_curve(e: float | Floats, logs: Floats) -> Floats:
-    """Return P(u) = ((1 + u)^e − 1) / e from log(1 + u): the logarithm itself where e = 0."""
-    # ``logs`` may also be a node of an ONNX graph, so it is not made an array here
+    """Return P(u) = ((1 + u)^e − 1) / e, given log(1 + u); it is log(1 + u) where e = 0."""
+    # ``logs`` may also be a node of an ONNX graph, so it is not converted to an array
     is_zero = np.asarray(e == 0)
     if not is_zero.any():
         curve: Floats = np.expm1(e * logs) / e
@@ -39,17 +39,17 @@ def power_curve(e: float | Floats, logs: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Branch:
-    """Curves, one per feature or one per number: every array broadcasts against rows (n, d)."""
+    """Curves P(u), one per feature or one per number: all arrays broadcast against rows (n, d)."""
 
     exponent: Floats  # e
     knee: Floats  # b; ∞ where e ≥ 0
     log_knee: Floats  # log(1 + b)
-    top: Floats  # P(b), where the straight line begins
-    slope: Floats  # P′(b); 1 where there is no line
+    top: Floats  # P(b), the value at which the straight line begins
+    slope: Floats  # P′(b), the slope of the straight line; 1 where there is none
 
     @classmethod
     def of(cls, exponent: Floats, knee: Floats) -> Branch:
-        """Return the curves with these exponents, straight from the knee on where e < 0."""
+        """Return the curves with these exponents; if e < 0, a straight line follows the knee."""
         has_line = exponent < 0
         logs = np.log1p(np.where(has_line, knee, 0.0))
         return cls(
@@ -62,7 +62,7 @@ class Branch:
         )
 
     def either(self, other: Branch, choose_self: Flags) -> Branch:
-        """Return these curves where ``choose_self`` is true, the others elsewhere."""
+        """Return these curves where ``choose_self`` is true, and those of ``other`` elsewhere."""
         exponent = np.where(choose_self, self.exponent, other.exponent)
         if np.isinf(self.knee).all() and np.isinf(other.knee).all():  # there are no lines
             return Branch(exponent, self.knee, self.log_knee, self.top, self.slope)
@@ -92,7 +92,7 @@ class Branch:
         return (self.exponent - 1) * np.minimum(np.log1p(u), self.log_knee)
 
 
-# From values, z = (x − c) / s and the curves of z to new values.
+# Maps values, z = (x − c) / s and the curves that hold at z to new values.
 BlockChange: TypeAlias = Callable[[Floats, Floats, Branch], Floats]
 
 
@@ -113,9 +113,11 @@ class PowerTransform:
     exponents : (d,) array
         λ of each feature.
     centre, scale : (d,) arrays or numbers
-        c and s. With those of the data, the transform is invariant to units.
+        c and s. If c and s are the mean and standard deviation of the data, the transform is
+        invariant to units.
     low, high : (d,) arrays or numbers
-        Where straight lines begin; needed for exponents above 2 and below 0.
+        Values beyond which the curve is a straight line. An exponent above 2 needs ``low``, one
+        below 0 needs ``high``.
 
     Examples
     --------
@@ -176,7 +178,7 @@ class PowerTransform:
         return self._by_block(x, change)
 
     def about_centre(self, x: RowsLike) -> Floats:
-        """Return t(x) − c, shape (n, d), accurate however large the mean is."""
+        """Return t(x) − c, shape (n, d); it stays accurate if the mean is large."""
         return self._by_block(x, self._offset)
 
     def apply_observed(self, x: RowsLike) -> Floats:
@@ -222,7 +224,7 @@ class PowerTransform:
         )
 
     def among(self, columns: Codes, n_features: int) -> PowerTransform:
-        """Return the transform of ``n_features`` features that leaves all others unchanged."""
+        """Return a transform of ``n_features`` features that changes only those in ``columns``."""
 
         def widened(values: Floats, default: float) -> Floats:
             wide = np.full(n_features, default)
@@ -238,7 +240,7 @@ class PowerTransform:
         )
 
     def equals(self, other: PowerTransform) -> bool:
-        """Return whether both do the same to every row."""
+        """Return whether both transforms have the same parameters."""
         mine = self.arrays()
         theirs = other.arrays()
         return all(np.array_equal(mine[name], theirs[name]) for name in mine)
@@ -255,14 +257,14 @@ class PowerTransform:
 
     @property
     def branches(self) -> tuple[Branch, Branch]:
-        """The curves of values above the centre, and of those below it."""
+        """The curves for values above the centre, and the curves for values below it."""
         above = Branch.of(self.exponents, (self.high - self.centre) / self.scale)
         below = Branch.of(2 - self.exponents, (self.centre - self.low) / self.scale)
         return above, below
 
     @property
     def _is_identity(self) -> Flags:
-        """Whether each feature stays as it is, (d,)."""
+        """Whether the transform leaves each feature unchanged, (d,)."""
         return np.asarray(self.exponents == 1)
 
     def _offset(self, x: Floats, z: Floats, curves: Branch) -> Floats:
@@ -271,7 +273,7 @@ class PowerTransform:
         return np.where(self._is_identity, x - self.centre, offset)
 
     def _by_block(self, rows: RowsLike, change: BlockChange) -> Floats:
-        """Return ``change`` of all rows, given z = (x − c) / s and its curves, a few at a time."""
+        """Apply ``change`` to the rows, block by block, with z = (x − c) / s and its curves."""
         x = np.asarray(rows)
         if x.ndim != 2 or x.shape[1] != self.n_features:
             msg = (
@@ -291,7 +293,7 @@ class PowerTransform:
 
 
 def _read_only(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return a parameter of each feature, (d,); a number is that of every feature."""
+    """Return a parameter as an array (d,); a single number holds for every feature."""
     given = np.asarray(values, np.float64)
     try:
         array = np.broadcast_to(given, shape).copy()
@@ -331,7 +333,7 @@ def check_power(power: object) -> None:
 
 
 def parse_power(power: object, table: Table) -> PowerTransform:
-    """Return the transform that users name, fitted to the rows where it is not given."""
+    """Return the transform given as ``power``, or the one fitted to the rows of the table."""
     check_power(power)
     if isinstance(power, PowerTransform):
         transform = power
@@ -370,7 +372,7 @@ def fit_features(
     if weights is None:
         weights = np.ones(len(x))
     rows = np.flatnonzero(weights > 0)
-    if len(rows) > n_rows:  # a seeded sample, in order
+    if len(rows) > n_rows:  # draw a seeded sample that keeps the order of the rows
         rng = np.random.default_rng(seed)
         rows = rows[np.sort(rng.choice(len(rows), n_rows, replace=False, shuffle=False))]
     sample = x[rows].astype(np.float64, copy=False)
@@ -404,7 +406,7 @@ def _fit_feature(values: Floats, weights: Floats, name: str) -> FeatureFit:
 
 
 def _centre(x: Floats, w: Floats, name: str) -> float:
-    """Return the mean, on a grid so coarse that it is as exact far from zero as near it."""
+    """Return the mean, rounded to a grid, so that a shift of the data shifts it exactly."""
     with np.errstate(over="ignore", invalid="ignore"):
         z = x - x[0]
         mean = _mean(z, w)
@@ -414,18 +416,21 @@ def _centre(x: Floats, w: Floats, name: str) -> float:
     if not scale < np.inf:
         raise InvalidInputError(f"the squares of column {name} overflow: rescale it")
     step = 2.0 ** (np.floor(np.log2(scale)) - GRID)
-    # on the grid, whichever row comes first, without a rounding at a large mean
+    # round the first value and the rest separately: their sum at a large mean is then exact
     near = np.round(x[0] / step) * step
     return float(near + np.round((mean + (x[0] - near)) / step) * step)
 
 
 def best_exponent(z: Floats, w: Floats) -> float:
-    """Return λ maximising the likelihood of a Gaussian of ψ_λ(z); weights are relative."""
+    """Return the λ for which a Gaussian fits ψ_λ(z) with the greatest likelihood.
+
+    Only the ratios of the weights matter.
+    """
     if z.min() == z.max():
         return 1.0
     step = len(z) // SCOUTS
     guess = best_exponent(z[::step], w[::step]) if step > 1 else None
-    # the n values from zero on come first
+    # sort the n values with z ≥ 0 before the others
     order = np.argsort(z < 0, kind="stable")
     n = int((z >= 0).sum())
     w = (w / w.sum())[order]
@@ -446,7 +451,7 @@ def best_exponent(z: Floats, w: Floats) -> float:
 
 
 def _root(derivative: Callable[[float], float], guess: float | None) -> float:
-    """Return where an increasing function is zero, or the end of the range nearest to it."""
+    """Return the zero of an increasing function, or the nearest end of ``RANGE``."""
     from scipy.optimize import brentq  # slow to import, and seldom needed
 
     first, last = RANGE
@@ -476,7 +481,7 @@ def _mean(values: Floats, w: Floats) -> float:
 
 
 def _curve_and_slope(e: float, logs: Floats) -> tuple[Floats, Floats]:
-    """Return P and ∂P/∂e, from log(1 + u)."""
+    """Return P(u) and ∂P/∂e, given log(1 + u)."""
     p = power_curve(e, logs)
     if abs(e) > SMALL:
         # ∂P/∂e = ℓ P + (ℓ − P) / e,  ℓ = log(1 + u)

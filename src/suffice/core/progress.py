@@ -10,17 +10,17 @@ from suffice.errors import InvalidParameterError
 if TYPE_CHECKING:
     from rich import progress as rich_progress
 
-# None shows a bar on a terminal, True everywhere, False never; a function is called with the
-# number done and the total, 0 if that is not known
+# Whether to show a bar: None means on a terminal only, True always, False never. A function is
+# called with the number done and the total instead; the total is 0 if it is not known.
 Wish: TypeAlias = "bool | Callable[[int, int], object] | None"
-_PATIENCE = 1.0  # seconds under which nothing is shown
-_MANY = 10_000  # with fewer done, the speed says nothing
+_PATIENCE = 1.0  # seconds before the bar appears
+_MANY = 10_000  # the speed is reported only if at least this many things were done
 
 
 class Progress:
-    """Counts what is done, and shows it once it takes longer than a second."""
+    """Count what is done, and show a bar if it takes longer than a second."""
 
-    # ``unit`` names the things that are counted, such as "rows", if their rate is to be shown
+    # ``unit`` names the things that are counted, such as "rows"; without it, no rate is shown
     def __init__(
         self,
         wish: Wish = None,

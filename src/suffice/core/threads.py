@@ -1,4 +1,4 @@
-"""Threads: how many a call may use, and results in the order of the tasks."""
+"""Number of threads that a call may use, and functions that run tasks in threads."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ Owner = TypeVar("Owner")
 _CHUNKS = 32
 _FEWEST_ROWS = 4096
 _LIMIT: ContextVar[int | None] = ContextVar("n_jobs", default=None)
-_LOCKS: WeakKeyDictionary[object, RLock] = (
-    WeakKeyDictionary()
-)  # of objects that methods change
+# the lock of each object whose methods are decorated with ``one_at_a_time``
+_LOCKS: WeakKeyDictionary[object, RLock] = WeakKeyDictionary()
 _NEW_LOCK = Lock()
-_FEW_NUMBERS = 50_000  # under which threads mostly wait for the interpreter
+_FEW_NUMBERS = 50_000  # with fewer numbers, threads mostly wait for the interpreter
 
 
 def usable_cores() -> int:
@@ -43,7 +42,7 @@ def usable_cores() -> int:
 
 @contextmanager
 def at_most(n_jobs: int | None) -> Iterator[None]:
-    """Limit all calls inside to ``n_jobs`` threads; None keeps the limit there is."""
+    """Limit all calls in this context to ``n_jobs`` threads; None keeps the current limit."""
     limit = _LIMIT.get() if n_jobs is None else n_threads_of(n_jobs)
     token = _LIMIT.set(limit)
     try:
@@ -53,7 +52,7 @@ def at_most(n_jobs: int | None) -> Iterator[None]:
 
 
 def n_threads_of(n_jobs: int | None) -> int:
-    """Return the threads that ``n_jobs`` asks for: −1 is all cores, None the current limit."""
+    """Return the number of threads for ``n_jobs``: −1 is all cores, None the current limit."""
     if n_jobs is None:
         return _LIMIT.get() or usable_cores()
     if not isinstance(n_jobs, Integral) or n_jobs == 0:
@@ -71,7 +70,7 @@ def in_order(
     tasks: Sequence[Task],
     n_jobs: int | None = None,
 ) -> Iterator[Result]:
-    """Yield ``work`` of each task, in the order of the tasks, done by threads of this call only."""
+    """Yield ``work(task)`` in the order of the tasks, computed by threads of this call only."""
     n_threads = min(n_threads_of(n_jobs), max(len(tasks), 1))
     return over_stream(work, tasks, n_threads)
 
@@ -81,7 +80,7 @@ def over_stream(
     tasks: Iterable[Task],
     n_jobs: int | None = None,
 ) -> Iterator[Result]:
-    """Yield the same of tasks that come one by one, at most ``n_jobs`` of them ahead."""
+    """Yield ``work(task)`` in order, for a stream of tasks; read at most ``n_jobs`` tasks ahead."""
     n_threads = n_threads_of(n_jobs)
     if n_threads < 2:
         yield from map(work, tasks)
@@ -99,7 +98,7 @@ def over_stream(
 def one_at_a_time(
     method: Callable[Concatenate[Owner, Parameters], Result],
 ) -> Callable[Concatenate[Owner, Parameters], Result]:
-    """Return a method that only one thread at a time runs on the same object."""
+    """Decorate a method so that only one thread at a time runs it on the same object."""
 
     @functools.wraps(method)
     def alone(self: Owner, /, *args: Parameters.args, **options: Parameters.kwargs) -> Result:
@@ -112,7 +111,7 @@ def one_at_a_time(
 
 
 def together(work: Callable[[], Result], n_threads: int) -> list[Result]:
-    """Return the results of ``work`` in ``n_threads`` threads, of which the caller is one."""
+    """Run ``work`` once in each of ``n_threads`` threads, including the caller's."""
     if n_threads < 2:
         return [work()]
     with ThreadPoolExecutor(n_threads - 1) as pool:
@@ -122,18 +121,18 @@ def together(work: Callable[[], Result], n_threads: int) -> list[Result]:
 
 
 def chunk_edges(n_rows: int) -> list[tuple[int, int]]:
-    """Return (lo, hi) of consecutive chunks, which depend on the number of rows alone."""
+    """Return (lo, hi) of consecutive chunks of rows; they do not depend on the threads."""
     size = max(_FEWEST_ROWS, -(-n_rows // _CHUNKS))
     return [(lo, min(lo + size, n_rows)) for lo in range(0, n_rows, size)]
 
 
 def over_chunks(work: Callable[[int, int], Result], n_rows: int) -> Iterator[Result]:
-    """Yield work(lo, hi) of each chunk of rows, in the order of the rows."""
+    """Yield ``work(lo, hi)`` for each chunk of rows, in the order of the rows."""
     return in_order(lambda edge: work(*edge), chunk_edges(n_rows))
 
 
 def one_blas_thread(*, when: bool = True) -> AbstractContextManager[object]:
-    """Limit BLAS to one thread, if ``when`` holds: more would compete with our own threads."""
+    """Limit BLAS to one thread if ``when`` is true: more would compete with our own threads."""
     if not when:
         return nullcontext()
     libraries = _blas_libraries("scipy.linalg" in sys.modules)
@@ -143,7 +142,7 @@ def one_blas_thread(*, when: bool = True) -> AbstractContextManager[object]:
 
 @functools.cache
 def _blas_libraries(_with_scipy: bool) -> ThreadpoolController:  # noqa: FBT001
-    """Return the BLAS libraries that are loaded; the search takes milliseconds, and is kept."""
+    """Return the BLAS libraries that are loaded; cached, since the search takes milliseconds."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -155,7 +154,7 @@ def side_by_side(
     *,
     n_numbers: int,
 ) -> list[Result]:
-    """Return ``work`` of each task, by threads if it reads enough numbers."""
+    """Return ``work(task)`` of each task; use threads if the tasks read many numbers."""
     if n_numbers < _FEW_NUMBERS:
         return [work(task) for task in tasks]
     with one_blas_thread():

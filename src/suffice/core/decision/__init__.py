@@ -1,4 +1,4 @@
-"""From posteriors to decisions: the fitted classifier, costs, reject, and a shift of priors."""
+"""From posteriors to decisions: the fitted classifier, costs, rejection and prior shift."""
 
 from suffice.core.decision.classifier import Classifier, classifier_of
 from suffice.core.decision.costs import Costs, Decision, decision_by

@@ -1,4 +1,4 @@
-"""Any classifier whose errors are counted: a fitted one, a boundary or a function of rows."""
+"""A classifier, a boundary or a function of rows as one kind of decision rule."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from suffice.errors import FeatureMismatchError, InvalidParameterError
 from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike
 
 _NAMELESS = "X does not have valid feature names"  # scikit-learn's warning
-_NEAR = 1e-6  # of the way from a row to a hyperplane
+_NEAR = 1e-6  # probes lie this share of a row's distance before and behind the hyperplane
 _PROBES = 1000
 
 
@@ -44,7 +44,7 @@ class FunctionRule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundaryRule:
-    """The side of a boundary as a class."""
+    """A boundary as a classifier: it predicts the class of the side that a row lies on."""
 
     boundary: Boundary
 
@@ -88,11 +88,11 @@ def as_predictor(rule: RuleLike) -> Predictor:
 
 
 class DecisionRule(NamedTuple):
-    """A fitted classifier, and how the model's rows reach it."""
+    """A fitted classifier, and the columns of the model's rows that it reads."""
 
     classifier: Predictor
-    classes: Labels  # of the model  (K,)
-    columns: list[int] | slice  # of the model's rows, in the order that the rule reads them
+    classes: Labels  # classes of the model  (K,)
+    columns: list[int] | slice  # columns of the model's rows, in the order of the rule
 
     @classmethod
     def of(
@@ -101,7 +101,7 @@ class DecisionRule(NamedTuple):
         classes: Labels,
         names: tuple[str, ...] | None,
     ) -> DecisionRule:
-        """Return the rule; where both have feature names, they must be the same ones."""
+        """Return the rule; if model and rule both have feature names, the names must agree."""
         classifier = as_predictor(rule)
         rule_names = getattr(classifier, "feature_names_in_", None)
         if names is None or rule_names is None:
@@ -144,7 +144,8 @@ class DecisionRule(NamedTuple):
         w = np.empty(x.shape[1])
         w[self.columns] = coef[0]
         w_0 = float(intercept[0])
-        # accepted if answers change there and only there: at rows, and beside their projections
+        # accept the hyperplane if the predictions change there and nowhere else; probe the rows
+        # and, on both sides of the hyperplane, points close to the projection of each row
         rows = x[:_PROBES]
         y = rows @ w + w_0
         # x − (1 ∓ ε) y(x) w / ‖w‖²

@@ -1,4 +1,4 @@
-"""The fitted classifier, free of scikit-learn: labels, a model, and what its errors cost."""
+"""The fitted classifier, independent of scikit-learn: labels, a model and costs of errors."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ FittedModel: TypeAlias = (
 )
 RandomState: TypeAlias = int | np.random.Generator | None
 Answer = TypeVar("Answer")
-_LEAST_LOG_POSTERIOR = -700.0  # of a posterior that an average states as 0
-_COLDEST = 1e-300  # a temperature whose reciprocal is a number
+_LEAST_LOG_POSTERIOR = -700.0  # replaces log 0, when the posterior of an averaged model is 0
+_COLDEST = 1e-300  # a smaller temperature may have an infinite reciprocal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classifier:
-    """Rows to labels, posteriors, densities and samples.
+    """A fitted classifier: it predicts labels and posteriors, and evaluates and samples densities.
 
-    ``model`` is a Gaussian or Student t per class, linear scores, or an average of models; every
-    fitted estimator has its classifier as ``model_``. Rows are arrays (n, d), in the order of
-    ``feature_names`` where these are known; with an ``encoding``, frames with the columns of its
-    schema.
+    ``model`` is a Gaussian or Student t per class, linear scores, or an average of models. Every
+    fitted estimator has its classifier as ``model_``. Rows are arrays (n, d), with the columns in
+    the order of ``feature_names``. A classifier with an ``encoding`` takes frames that have the
+    columns of its schema.
 
     Examples
     --------
@@ -69,9 +69,9 @@ class Classifier:
     feature_names: tuple[str, ...] | None
     model: FittedModel
     decision: Decision
-    encoding: Encoding | None = None  # from the columns of a mixed table to rows of the model
-    allow_missing: bool = False  # whether NaN means "not observed", to be integrated out
-    notations: Notations | None = None  # how text files of the fit wrote the columns
+    encoding: Encoding | None = None  # encodes the columns of a mixed table as features
+    allow_missing: bool = False  # whether NaN means "not observed" and is integrated out
+    notations: Notations | None = None  # how the text files of the fit wrote numbers and dates
     text: TextColumn | None = None  # the column whose words the model counts
 
     @classmethod
@@ -84,7 +84,7 @@ class Classifier:
         encoding: Encoding | None = None,
         costs: CostsLike = None,
     ) -> Classifier:
-        """Return the classifier that decides by these costs."""
+        """Return a classifier that minimises these costs."""
         names = None if feature_names is None else tuple(str(name) for name in feature_names)
         return cls(classes, names, model, decision_by(costs, classes), encoding)
 
@@ -103,7 +103,7 @@ class Classifier:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that rows must have; none where rows are arrays without names."""
+        """Names of the columns that rows must have; empty if rows are arrays without names."""
         if self.text is not None:
             return (self.text.name,)
         if self.encoding is None:
@@ -112,7 +112,7 @@ class Classifier:
 
     @property
     def schema(self) -> Schema | None:
-        """The columns that rows must have, where not all of them are numbers."""
+        """The columns that rows must have; None if all of them are numeric."""
         if self.text is not None:
             return self.text.schema
         return None if self.encoding is None else self.encoding.schema
@@ -120,7 +120,8 @@ class Classifier:
     def rows(self, X: RowsLike) -> Any:
         """Return rows as the model reads them: numbers, and indicators of levels.
 
-        Texts become counts of words; sparse rows and matrices are such counts.
+        If the model counts words, texts become counts of words, and sparse or dense matrices are
+        taken as such counts.
         """
         is_counted = is_sparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2)
         if self.text is not None and not is_counted:
@@ -136,13 +137,14 @@ class Classifier:
         return _by_name(X, columns, self.feature_names)
 
     def answer(self, verb: Callable[[Classifier, RowsLike], Answer], x: RowsLike) -> Answer:
-        """Return what ``verb`` says of rows, for arrays of another library in kind."""
+        """Return ``verb(self, x)``, as an array of the library of ``x``."""
         if not is_foreign(x):
             return verb(self, x)
         has_device_scores = isinstance(self.model, (GaussianModel, LinearModel, MixtureModel))
         is_plain = self.decision.is_map and self.encoding is None
         if is_on_device(x) and has_device_scores and is_plain:
-            # the host says in which row NaN and infinity are, or integrates NaN out
+            # try the device; if it finds NaN or infinity, the code below runs on the host, which
+            # names the row or integrates NaN out
             with np.errstate(invalid="ignore", over="ignore"), suppress(InvalidInputError):
                 return verb(replace(self, allow_missing=False), x)
         answer: Answer = like(verb(self, to_numpy(x)), x)
@@ -161,12 +163,12 @@ class Classifier:
 
     @property
     def has_posterior(self) -> bool:
-        """Whether scores are log odds."""
+        """Whether the scores are log odds, so that they give posteriors."""
         return self.model.has_posterior
 
     @property
     def has_density(self) -> bool:
-        """Whether rows have a density, and can be drawn."""
+        """Whether the model has a density of the rows, from which rows can be drawn."""
         return self.model.has_density
 
     def predict(self, x: RowsLike) -> Labels:
@@ -176,7 +178,7 @@ class Classifier:
         return labels
 
     def decide(self, x: RowsLike) -> Codes:
-        """Return the code of the action for each row; K is to reject."""
+        """Return the code of the action for each row, (n,); code K means to reject."""
         if self.decision.is_map:
             return self._reader.most_probable(self.rows(x))
         return self.decision.decide(self.posterior(x))
@@ -187,12 +189,12 @@ class Classifier:
         return self._reader.posterior(self.rows(x))
 
     def log_posterior(self, x: RowsLike) -> Floats:
-        """Return log p(class | x), shape (n, K), exact far from the data."""
+        """Return log p(class | x), shape (n, K), without underflow far from the data."""
         self._require_posterior()
         return self._reader.log_posterior(self.rows(x))
 
     def scores(self, x: RowsLike) -> Floats:
-        """Return the score of each class, shape (n, K), up to a term common to all."""
+        """Return the score of each class, shape (n, K), up to a term common to all classes."""
         return self._reader.scores(self.rows(x))
 
     def _require_posterior(self) -> None:
@@ -203,10 +205,10 @@ class Classifier:
             )
 
     def explain_row(self, x: RowsLike, reference: RowsLike | None = None) -> RowExplanation:
-        """Return the log odds of the two most probable classes, a part for each column.
+        """Return the log odds of the two most probable classes as a sum of one part per column.
 
         The values of the reference row, by default the mean of all rows, are replaced with those of
-        the row, column by column, in both orders. The parts sum to the log odds exactly; of linear
+        the row, column by column, in both orders. The parts sum to the log odds exactly. For linear
         and Gaussian models they are Shapley values.
         """
         row = self._one_row(x)
@@ -215,7 +217,7 @@ class Classifier:
         replaced = replacements(groups, len(row))
         forwards = self._row_scores(np.where(replaced, row, start))
         backwards = self._row_scores(np.where(replaced, start, row))
-        # classes by their score for the row: the best two
+        # the two classes with the highest scores
         first, second = np.argsort(-forwards[-1], kind="stable")[:2]
         parts = parts_of_log_odds(
             (forwards[:, first] - forwards[:, second])[None],
@@ -245,13 +247,13 @@ class Classifier:
         return np.asarray(rows[0])
 
     def _row_scores(self, rows: Floats) -> Floats:
-        """Return log p(k | x), or linear scores if there are no posteriors, (S, K)."""
+        """Return log p(k | x), or linear scores if the model has no posterior, (S, K)."""
         if not self.has_posterior:
             return self._reader.scores(rows)
         return np.maximum(self._reader.log_posterior(rows), _LEAST_LOG_POSTERIOR)
 
     def _mean_row(self) -> Floats:
-        """Return the mean of all rows, as the model knows it, (D,)."""
+        """Return the mean of the training rows under the model, (D,)."""
         model = self.model
         if isinstance(model, AveragedModel):
             model = model.best
@@ -266,7 +268,7 @@ class Classifier:
         return np.asarray(model.priors @ model.means)
 
     def _column_groups(self) -> list[Codes]:
-        """Return the features of each column."""
+        """Return, for each column, the positions of its features."""
         if self.encoding is None:
             return [np.array([j]) for j in range(self.n_features)]
         return self.encoding.column_groups
@@ -284,9 +286,9 @@ class Classifier:
     def sample(
         self, n: int, rng: np.random.Generator, label: Hashable | None = None
     ) -> tuple[Floats | dict[str, Array], Labels]:
-        """Draw n rows and labels, of one class if it is named.
+        """Draw n rows and their labels; ``label`` restricts the draw to one class.
 
-        Rows of a mixed table are a mapping from column to values.
+        For a mixed table, the rows are returned as a mapping from column name to values.
         """
         if label is None:
             x, codes = self._densities().sample(n, rng)
@@ -302,13 +304,13 @@ class Classifier:
         return self._like(x, self._densities().impute(self.rows(rows)))
 
     def sample_missing(self, x: RowsLike, random_state: RandomState = None) -> Any:
-        """Return the rows, each missing number drawn given the rest of the row."""
+        """Return the rows, with each missing number drawn conditional on the observed ones."""
         rows = to_numpy(x)
         rng = np.random.default_rng(random_state)
         return self._like(x, self._densities().sample_missing(self.rows(rows), rng))
 
     def _like(self, x: Any, numbers: Floats) -> Any:
-        """Return a mixed table with other numeric columns; arrays of numbers in kind."""
+        """Return ``x`` with its numbers replaced, as a frame or an array of the same library."""
         if self.encoding is None:
             return like(numbers, x)
         names = [number.name for number in self.encoding.schema.numbers]
@@ -344,8 +346,8 @@ class Classifier:
         """Return w_k (K, d) and w_k0 (K,) of the scores a_k(x) = w_kᵀx + w_k0.
 
         Gaussian classes that share one covariance have w_k = Σ⁻¹μ_k and
-        w_k0 = −½ μ_kᵀΣ⁻¹μ_k + log π_k. Logistic regression of two classes gives the first one the
-        score 0, so that the second has the weights of ``coef_``.
+        w_k0 = −½ μ_kᵀΣ⁻¹μ_k + log π_k. Logistic regression of two classes gives the first class the
+        score 0 and the second class the weights ``coef_``.
         """
         if isinstance(self.model, LinearModel):
             return self.model.all_weights()
@@ -363,7 +365,7 @@ class Classifier:
         return self.density.n_parameters
 
     def log_likelihood(self, moments: Moments) -> float:
-        """Return Σ log p(x, y) of the rows that were summed, from their sums alone."""
+        """Return Σ log p(x, y) over the rows behind these sums; the rows are not needed."""
         if is_stated(moments):
             raise InvalidParameterError(
                 "the model was stated by its parameters and has seen no rows, so its training "
@@ -374,7 +376,7 @@ class Classifier:
         return self.density._log_likelihood(numbers)
 
     def rows_log_likelihood(self, x: RowsLike, labels: LabelsLike) -> float:
-        """Return Σ log p(x, y) of labelled rows."""
+        """Return Σ log p(x, y) over labelled rows."""
         codes = codes_of(as_labels(to_numpy(labels)), self.classes)
         densities = self.class_log_density(x)
         require_as_many(len(densities), len(codes))
@@ -383,16 +385,16 @@ class Classifier:
         return float((own + self.density.log_priors[codes]).sum())
 
     def aic(self, moments: Moments) -> float:
-        """Return Akaike's criterion of these sums, 2 p − 2 log L: smaller is better."""
+        """Return Akaike's criterion 2 p − 2 log L, with p parameters: smaller is better."""
         return 2 * self.n_parameters - 2 * self.log_likelihood(moments)
 
     def bic(self, moments: Moments) -> float:
-        """Return Schwarz's criterion of these sums, p log n − 2 log L: smaller is better."""
+        """Return Schwarz's criterion p log n − 2 log L, with p parameters: smaller is better."""
         return bic(self.log_likelihood(moments), self.n_parameters, moments.total_weight)
 
     @property
     def density(self) -> ClassModel:
-        """The density of each class, where the model has one."""
+        """The density of each class; an error if the model has none."""
         if not isinstance(self.model, ClassModel):
             raise InvalidParameterError(
                 "this model does not have one density for each class: fit a model that does, such "
@@ -414,10 +416,10 @@ class Classifier:
     ) -> ErrorRate:
         """Return the error of any rule if this model were true.
 
-        The rule is a fitted classifier, a boundary, or a function of rows (n, d) to n labels. Exact
-        for a linear rule between two Gaussian classes; otherwise the mean of 1 − p(predicted class
-        | x) over rows drawn from the model, those of ``bayes_error``, with its standard error. Rows
-        that the rule rejects are left out.
+        The rule is a fitted classifier, a boundary, or a function from rows (n, d) to n labels. The
+        error is exact for a linear rule between two Gaussian classes. Otherwise it is the mean of
+        1 − p(predicted class | x) over rows drawn from the model, the same rows as for
+        ``bayes_error``, and has a standard error. Rows that the rule rejects do not count.
         """
         model = self.density
         x = self._drawn_rows(n_samples, random_state)
@@ -443,7 +445,7 @@ class Classifier:
     # --- changed copies ----------------------------------------------------------------------
 
     def allowing_missing(self) -> Classifier:
-        """Return the classifier of rows in which NaN means "not observed"."""
+        """Return the same classifier, which reads NaN as "not observed"."""
         return replace(self, allow_missing=True)
 
     def with_priors(self, priors: Floats) -> Classifier:
@@ -451,7 +453,7 @@ class Classifier:
         return replace(self, model=self.density.with_priors(priors))
 
     def with_costs(self, costs: CostsLike = None) -> Classifier:
-        """Return the same posteriors, decided by other costs."""
+        """Return a classifier with the same posteriors and other costs."""
         return replace(self, decision=decision_by(costs, self.classes))
 
 

@@ -1,4 +1,4 @@
-"""Sets of classes that hold the true one as often as asked, calibrated on held-out rows."""
+"""Sets of classes that contain the true class with a given probability (conformal prediction)."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -23,19 +23,19 @@ class NonconformityScores:
 
     @classmethod
     def of(cls, held_out: Predictions) -> Self:
-        """Return the score of every row's label under a model that has not seen the row."""
+        """Return the score of every held-out row's label."""
         rows = np.arange(len(held_out.truth))
         scores = -np.expm1(held_out.log_posteriors[rows, held_out.truth])
-        scores = np.where(held_out.truth < 0, 1.0, scores)  # a label that training lacks
+        scores = np.where(held_out.truth < 0, 1.0, scores)  # −1: a label without training rows
         order = np.argsort(scores)
         return cls(scores[order], held_out.weights[order])
 
     def threshold(self, coverage: float) -> float:
-        """Return the ⌈(n + 1) c⌉-th smallest of n scores, for coverage c; infinite beyond n."""
+        """Return the ⌈(n + 1) c⌉-th smallest of n scores for coverage c, or ∞ if there is none."""
         if not 0 < coverage < 1:
             raise InvalidParameterError(f"coverage must lie between 0 and 1, got {coverage!r}")
-        # the new row has the mean weight w̄, and counts as larger than all others: the smallest i
-        # with Σ_{j ≤ i} w_j ≥ c (Σ w + w̄), which is ⌈(n + 1) c⌉ for equal weights
+        # find the smallest i with Σ_{j ≤ i} w_j ≥ c (Σ w + w̄), which is ⌈(n + 1) c⌉ for equal
+        # weights; the new row has the mean weight w̄ and a score above all others
         total = self.weights.sum()
         mean = total / np.count_nonzero(self.weights)
         reached = np.cumsum(self.weights) / (total + mean)
@@ -81,6 +81,6 @@ class PredictionSets:
         return np.asarray(self.members.sum(1))
 
     def covers(self, y: LabelsLike) -> Flags:
-        """Return whether each set holds the label given, shape (n,)."""
+        """Return whether each set contains the row's label in ``y``, shape (n,)."""
         is_label = np.asarray(y)[:, None] == self.classes
         return np.asarray((self.members & is_label).any(1))

@@ -13,7 +13,10 @@ from suffice.typing import Codes, Floats, Labels
 
 
 def actions_with_reject(classes: Labels, reject_label: object = None) -> Labels:
-    """Return the labels of the classes and of the reject action, (K + 1,); None: NaN, or itself."""
+    """Return the labels of the classes and of the reject action, (K + 1,).
+
+    A ``reject_label`` of None becomes NaN among numeric labels.
+    """
     label = np.asarray(reject_label)
     kinds = {_kind(classes), _kind(label)}
     if reject_label is None and "n" in kinds:
@@ -32,22 +35,22 @@ def actions_with_reject(classes: Labels, reject_label: object = None) -> Labels:
 
 
 def _kind(labels: Labels) -> str:
-    """Return the kind of labels: all numbers are of one kind."""
+    """Return NumPy's kind of the labels, with one kind for integers and floats."""
     return "n" if labels.dtype.kind in "iuf" else labels.dtype.kind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
-    """The cost C[a, k] of action a where k is true: a(x) = argmin_a Σ_k C[a, k] p(k | x).
+    """The cost C[a, k] of action a if class k is true: a(x) = argmin_a Σ_k C[a, k] p(k | x).
 
-    The first K actions are the classes; one more, if any, is to reject (Chow 1970). Berger (1985),
-    *Statistical Decision Theory and Bayesian Analysis*, section 4.4.
+    The first K actions are the classes; an optional last action is to reject (Chow 1970). Berger
+    (1985), *Statistical Decision Theory and Bayesian Analysis*, section 4.4.
     """
 
-    actions: Labels  # what each action predicts  (A,)
-    # C  (K, K); None: every error costs 1, and no matrix is needed
+    actions: Labels  # label that each action predicts  (A,)
+    # C  (K, K); None: every error costs 1
     costs: Floats | None = None
-    reject: Floats | None = None  # r, the cost of rejecting each truth  (K,)
+    reject: Floats | None = None  # r_k, the cost of rejecting a row of class k  (K,)
 
     def __post_init__(self) -> None:
         actions = np.array(self.actions)
@@ -85,7 +88,7 @@ class Decision:
 
     @property
     def relative(self) -> Floats:
-        """C[a, k] − f(k), (A, K): the same decisions, and equal posteriors tie exactly."""
+        """C[a, k] − f(k), (A, K); it gives the same decisions, and exact ties."""
         # f(k) = max_a C[a, k] over the classes is common to all actions
         costs = 1 - np.eye(self.n_classes) if self.costs is None else self.costs
         every = costs if self.reject is None else np.vstack([costs, self.reject])
@@ -111,7 +114,7 @@ class Decision:
         return np.where(p @ (self.reject - 1) < -top, self.n_classes, best)
 
     def decode(self, codes: Codes) -> Labels:
-        """Return what the actions predict, in the type of the classes if none is to reject."""
+        """Return the label of each action code."""
         return np.asarray(self.actions[codes])
 
 
@@ -122,9 +125,10 @@ class Costs:
     Parameters
     ----------
     matrix : array (K, K) or {(action, truth): cost}, optional
-        Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
+        Cost of predicting ``action`` if the true class is ``truth``; by default every error costs
+        1.
     reject : float, array (K,) or {label: cost}, optional
-        Cost of rejecting a row, the same for all rows or by true class; with None, no row is
+        Cost of rejecting a row: one number, or one for each true class. With None, no row is
         rejected.
     reject_label : object, default=None
         What ``predict`` returns for a rejected row: None gives NaN among numeric labels and None
@@ -163,12 +167,12 @@ CostsLike: TypeAlias = Costs | npt.ArrayLike | Mapping[tuple[object, object], fl
 
 
 def as_costs(costs: CostsLike) -> Costs:
-    """Return costs as a value: a bare matrix or mapping rejects nothing."""
+    """Return costs as ``Costs``; a bare matrix or mapping has no cost of rejecting."""
     return costs if isinstance(costs, Costs) else Costs(costs)
 
 
 def decision_by(costs: CostsLike, classes: Labels) -> Decision:
-    """Return the decision by these costs: a matrix only where costs are given."""
+    """Return the decision that these costs define; its matrix is None if none is given."""
     costs = as_costs(costs)
     matrix = None if costs.matrix is None else _matrix(costs.matrix, classes)
     if costs.reject is None:
@@ -176,7 +180,7 @@ def decision_by(costs: CostsLike, classes: Labels) -> Decision:
     reject: object = costs.reject
     if isinstance(reject, Mapping):
         reject = values_by_class(reject, classes, where="the cost of rejecting")
-    row = _numbers(reject, "the cost of rejecting")  # of each truth
+    row = _numbers(reject, "the cost of rejecting")  # one number, or one for each true class
     if row.shape not in {(), (1,), classes.shape}:
         raise InvalidParameterError(
             f"the cost of rejecting has shape {row.shape}: expected one number, or {len(classes)}"
@@ -203,7 +207,7 @@ def _matrix(costs: object, classes: Labels) -> Floats:
 
 
 def _numbers(values: object, name: str) -> Floats:
-    """Return finite floats, or say which is not."""
+    """Return the values as finite floats; raise if some value is not a finite number."""
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):

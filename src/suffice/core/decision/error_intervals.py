@@ -4,11 +4,11 @@ import numpy as np
 
 from suffice.typing import Floats
 
-LEVEL = 0.05  # p-values up to it count as evidence
+LEVEL = 0.05  # significance level
 
 
 def holm(p: Floats) -> Floats:
-    """Return p-values adjusted for their number (Holm 1979); NaN stays NaN and does not count."""
+    """Return p-values adjusted for their number (Holm 1979); NaN stays NaN and is not counted."""
     adjusted = np.full_like(p, np.nan)
     finite = np.flatnonzero(np.isfinite(p))
     order = finite[np.argsort(p[finite], kind="stable")]
@@ -19,7 +19,7 @@ def holm(p: Floats) -> Floats:
 
 
 def wilson(share: Floats, n: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
-    """Return the ends of Wilson's interval for a share that was observed among n rows."""
+    """Return the ends of Wilson's interval for a share observed in n rows."""
     from scipy.special import ndtri  # slow to import, and seldom needed
 
     z2 = float(ndtri(0.5 + confidence / 2)) ** 2
@@ -34,13 +34,13 @@ def wilson(share: Floats, n: Floats, confidence: float = 0.95) -> tuple[Floats, 
 def newcombe(
     share: float, n: float, other_share: float, n_others: float
 ) -> tuple[float, float]:
-    """Return the ends of the 95 % interval of another share minus a share, of independent rows.
+    """Return the ends of the 95 % interval of ``other_share`` − ``share`` for independent rows.
 
     Newcombe (1998), *Statistics in Medicine* 17, 873–890, method 10.
     """
     low, high = wilson(np.array([share, other_share]), np.array([n, n_others]))
     difference = other_share - share
-    # the ends of both of Wilson's intervals, as far as they concern each side
+    # each end of the interval uses one end of each of Wilson's two intervals
     below = np.hypot(other_share - low[1], high[0] - share)
     above = np.hypot(high[1] - other_share, share - low[0])
     return float(difference - below), float(difference + above)
@@ -53,7 +53,10 @@ def effective_rows(
     *,
     grouped: bool = False,
 ) -> float:
-    """Return how many independent rows would give an error as exact as these rows, or groups."""
+    """Return the number of independent rows whose error has the same standard error.
+
+    If ``grouped``, each entry of ``losses`` is the mean loss of a group of dependent rows.
+    """
     # Var = σ² (1/n + 1/n_train) = σ² (1 + n/n_train) / n,  n = (Σ w)² / Σ w²
     n = float(weights.sum() ** 2 / (weights @ weights))
     mean = np.average(losses, weights=weights)
@@ -61,10 +64,10 @@ def effective_rows(
     if grouped and variance > 0:
         from scipy.special import ndtri, stdtrit
 
-        # the variance of rows is p (1 − p), that of groups is estimated (Kish 1965); there are at
-        # most Σ w rows
+        # n p (1 − p) / variance: independent rows have the variance p (1 − p), and the variance of
+        # groups is estimated (Kish 1965); the result is at most Σ w rows
         n = min(n * mean * (1 - mean) / variance, float(weights.sum()))
-        # the quantile of t, not of the normal, since few groups estimate the variance
+        # use t quantiles instead of normal ones, since few groups estimate the variance
         widening = stdtrit(max(len(losses) - 1, 1), 1 - LEVEL / 2) / ndtri(1 - LEVEL / 2)
         n /= widening**2
     return float(n / (1 + overlap))

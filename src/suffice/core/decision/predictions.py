@@ -28,9 +28,12 @@ class HasClasses(Protocol):
 
 
 def losses_of_rows(log_posterior: Floats, truth: Codes) -> Floats:
-    """Return error, log-loss and Brier score, (3, n), of log-posteriors (n, K) and true codes."""
+    """Return each row's error, log-loss and Brier score, (3, n), given log posteriors (n, K).
+
+    ``truth`` holds the code of each row's class, or −1 if it is none of the K classes.
+    """
     log_of_label = log_posterior[np.arange(len(truth)), truth]
-    log_true = np.where(truth >= 0, log_of_label, -np.inf)  # −1: none of the classes
+    log_true = np.where(truth >= 0, log_of_label, -np.inf)
     p = np.exp(log_posterior)
     # Σ_k (p_k − t_k)² = Σ_k p_k² − 2 p_true + 1
     briers = np.einsum("nk,nk->n", p, p) - 2 * np.exp(log_true) + 1
@@ -44,7 +47,10 @@ def summed_losses(
     weight: Floats,
     temperatures: Floats,
 ) -> Floats:
-    """Return Σ w of error, log-loss and Brier score (Γ, T, 3) of scores (K, Γ, m)."""
+    """Return the weighted sums of error, log-loss and Brier score over m rows, (Γ, T, 3).
+
+    ``scores`` (K, Γ, m) holds the scores of Γ models; each is evaluated at T temperatures.
+    """
     scores -= scores.max(0)
     of_true_class = (truth, slice(None), np.arange(len(truth)))
     true_scores = scores[of_true_class].T
@@ -67,9 +73,9 @@ def summed_losses(
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Predictions:
-    """True classes, predicted classes and posteriors of n rows: what every curve is drawn from.
+    """True classes, predicted classes and posteriors of n rows, from which all curves are drawn.
 
-    Built by ``Predictions.by`` from a fitted classifier, or ``Predictions.of`` from posteriors.
+    ``Predictions.by`` builds them from a fitted classifier, ``Predictions.of`` from posteriors.
 
     Examples
     --------
@@ -79,9 +85,9 @@ class Predictions:
     """
 
     classes: Labels  # (K,)
-    truth: Codes  # class of each row  (n,)
-    predicted: Codes  # −1 where none of the classes was predicted  (n,)
-    logs: Floats | None  # log p(k | x); None if there are none, or none were kept  (n, K)
+    truth: Codes  # code of the true class; −1 if it is none of the classes  (n,)
+    predicted: Codes  # code of the predicted class; −1 if it is none of the classes  (n,)
+    logs: Floats | None  # log p(k | x)  (n, K); None without posteriors
     rows: Codes  # positions of the rows in the data  (n,)
     weight: Floats | None = None  # None: every row counts once  (n,)
 
@@ -93,7 +99,7 @@ class Predictions:
         classes: LabelsLike | None = None,
         sample_weight: WeightsLike = None,
     ) -> Self:
-        """Return rows of labels (n,) and posteriors (n, K); classes are by default sorted ones."""
+        """Return predictions from true labels (n,) and posteriors (n, K) of the sorted classes."""
         with np.errstate(divide="ignore"):
             logs = np.log(np.asarray(posteriors, dtype=np.float64))
         return cls.of_logs(y, logs, classes, sample_weight)
@@ -108,7 +114,10 @@ class Predictions:
         *,
         strict: bool = True,
     ) -> Self:
-        """Return rows of true labels ``y`` (n,), known ones if strict, and log posteriors."""
+        """Return predictions from true labels (n,) and log posteriors (n, K).
+
+        If ``strict``, a label that is not among the classes raises an error.
+        """
         labels = as_labels(y)
         columns = np.unique(labels) if classes is None else np.asarray(classes)
         logs = np.asarray(log_posteriors, dtype=np.float64)
@@ -143,7 +152,7 @@ class Predictions:
         *,
         strict: bool = True,
     ) -> Self:
-        """Return what a fitted classifier, ours or scikit-learn's, predicts for rows ``X``."""
+        """Return the predictions of any fitted classifier for the rows ``X``."""
         logs = log_posteriors_of(classifier, X)
         if logs is None:
             raise InvalidInputError(
@@ -154,7 +163,7 @@ class Predictions:
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Return the rows of all parts, one after another; of the same classes."""
+        """Return the predictions of all parts, one after another; the classes must agree."""
         logs = [part.logs for part in parts if part.logs is not None]
         has_weights = any(part.weight is not None for part in parts)
         return cls(
@@ -168,7 +177,7 @@ class Predictions:
 
     @property
     def log_posteriors(self) -> Floats:
-        """Logarithms of the posteriors, shape (n, K); an error if the classifier has none."""
+        """Log posteriors, shape (n, K); an error if the classifier has none."""
         if self.logs is None:
             raise InvalidInputError(
                 "these predictions have no posteriors, since the model has none: use a model with "
@@ -193,17 +202,17 @@ class Predictions:
 
     @property
     def wrong(self) -> Flags:
-        """Whether another class than the true one was predicted, shape (n,)."""
+        """Whether the predicted class is not the true one, shape (n,)."""
         return np.asarray(self.predicted != self.truth)
 
     @property
     def losses(self) -> Floats:
-        """Mean error, log-loss and Brier score, shape (3,); NaN for those that need posteriors."""
+        """Mean error, log-loss and Brier score, (3,); without posteriors, the last two are NaN."""
         return np.asarray(np.average(self.row_losses, axis=1, weights=self.weight))
 
     @property
     def row_losses(self) -> Floats:
-        """Error, log-loss and Brier score of each row, (3, n); NaN for want of posteriors."""
+        """Error, log-loss and Brier score of each row, (3, n); see ``losses``."""
         losses = np.full((3, len(self.truth)), np.nan)
         if self.logs is not None:
             losses = losses_of_rows(self.logs, self.truth)
@@ -212,7 +221,7 @@ class Predictions:
 
     @property
     def error(self) -> float:
-        """Share of rows for which another class was predicted."""
+        """Share of rows with a wrong prediction."""
         return float(np.average(self.wrong, weights=self.weight))
 
     @property
@@ -222,7 +231,7 @@ class Predictions:
 
     @property
     def brier(self) -> float:
-        """Mean Brier score, Σ_k (p_k − [k is true])²."""
+        """Mean Brier score, the mean of Σ_k (p_k − [k is true])²."""
         return float(self.losses[2])
 
     @property
@@ -232,14 +241,15 @@ class Predictions:
 
     @property
     def predicted_labels(self) -> Labels:
-        """Predicted label of each row, None where it is none of the classes, shape (n,)."""
+        """Predicted label of each row, shape (n,); None if it is none of the classes."""
         if (self.predicted >= 0).all():
             return np.asarray(self.classes[self.predicted])
-        labels = np.array([*self.classes.tolist(), None], dtype=object)  # code −1 is the last
+        # code −1, none of the classes, takes the last entry
+        labels = np.array([*self.classes.tolist(), None], dtype=object)
         return np.asarray(labels[self.predicted])
 
     def in_order(self) -> Self:
-        """Return the predictions in the order of the data."""
+        """Return the predictions sorted by the position of their rows in the data."""
         return self.take(np.argsort(self.rows, kind="stable"))
 
     def take(self, indices: Codes | Flags | slice) -> Self:
@@ -261,7 +271,7 @@ class Predictions:
         )
 
     def _repr_html_(self) -> str:
-        """Return the losses, and how many rows of each class are found."""
+        """Return HTML with the losses, and how many rows of each class are predicted correctly."""
         error, log_loss, brier = self.losses
         rows = []
         for k, label in enumerate(first_rows(self.classes.tolist())):
@@ -281,7 +291,10 @@ def log_posteriors_of(
     X: RowsLike,
     classes: Labels | None = None,
 ) -> Floats | None:
-    """Return log p(k | x) (n, K), −∞ for a class never learnt; None without posteriors."""
+    """Return log p(k | x), (n, K), or None if the classifier has no posteriors.
+
+    A class that the classifier has not learnt has the log posterior −∞.
+    """
     with np.errstate(divide="ignore"):
         if hasattr(fitted, "predict_log_proba"):
             logs = np.asarray(fitted.predict_log_proba(X), np.float64)
@@ -293,7 +306,7 @@ def log_posteriors_of(
 
 
 def among_classes(columns: Floats, fitted: HasClasses, classes: Labels) -> Floats:
-    """Return a column for each class, −∞ for classes that the classifier does not know."""
+    """Return one column per class, (n, K), with −∞ for classes that ``fitted`` has not learnt."""
     if len(fitted.classes_) == len(classes):
         return columns
     wide = np.full((len(columns), len(classes)), -np.inf)

@@ -1,11 +1,12 @@
-"""The E-step of incomplete rows: expected sums of complete rows under Gaussians, from sums alone.
+"""The E-step for incomplete rows: expected sums of the complete rows under Gaussians.
 
-With Λ = Σ⁻¹, o the columns a row has and m those it lacks, x_m given x_o is Gaussian with
+Let Λ = Σ⁻¹, and let a row have the observed columns o and the missing columns m. Given x_o, x_m is
+Gaussian with
 
     covariance  W = (Λ_mm)⁻¹        mean  μ_m − W Λ_mo (x_o − μ_o)
 
-and log p(x_o) = −½ (|o| log 2π + log|Σ| + log|Λ_mm| + zᵀ Λ z), z the completed deviation from μ.
-Little & Rubin (2019), section 11.2.
+and log p(x_o) = −½ (|o| log 2π + log|Σ| + log|Λ_mm| + zᵀ Λ z), where z is the deviation from μ of
+the row, completed with that mean. Little & Rubin (2019), section 11.2.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,11 +26,11 @@ from suffice.core.moments.scatter import (
 )
 from suffice.typing import Codes, Flags, Floats
 
-_BLOCK = 1 << 20  # numbers of a batch
+_BLOCK = 1 << 20  # most numbers in the matrices of one batch
 
 
 class Covariance(Protocol):
-    """What the E-step asks of a covariance Σ = L Lᵀ."""
+    """The methods of a covariance Σ = L Lᵀ that the E-step uses."""
 
     @property
     def log_det(self) -> float: ...
@@ -42,7 +43,7 @@ class Covariance(Protocol):
 
 
 class Gaussians(Protocol):
-    """Class-conditional Gaussians N(centre + offset_k, Σ_g), g the group of class k."""
+    """Class-conditional Gaussians N(centre + offset_k, Σ_g), where g is the group of class k."""
 
     @property
     def centre(self) -> Floats: ...  # (d,)
@@ -58,7 +59,7 @@ class Gaussians(Protocol):
 
 
 class Expected(NamedTuple):
-    """Sums over the rows as completed, deviations z taken from the means of the model."""
+    """Sums over the completed rows; z is a row's deviation from its class mean in the model."""
 
     sums: Floats  # Σ w z  (K, d)
     scatter: Scatter  # Σ w E[z zᵀ]
@@ -69,7 +70,7 @@ EStep: TypeAlias = Callable[[Gaussians], Expected]
 
 
 def e_step(moments: Moments, group_of: Codes, *, pooled: bool) -> EStep:
-    """Return the E-step of these sums; ``pooled`` adds the scatters of all classes."""
+    """Return the E-step for these sums; if ``pooled``, it adds the scatters of all classes."""
     patterns = moments.patterns
     assert patterns is not None
     if isinstance(patterns, ColumnSums):
@@ -79,7 +80,7 @@ def e_step(moments: Moments, group_of: Codes, *, pooled: bool) -> EStep:
 
 
 def observed_log_likelihood(moments: Moments, model: Gaussians) -> float:
-    """Return Σ w log p(x_o | class) of the numbers that rows with missing values have."""
+    """Return Σ w log p(x_o | class), where x_o are the observed numbers of a row."""
     step = e_step(moments, model.group_of, pooled=len(model.covariances) == 1)
     return step(model).log_likelihood
 
@@ -90,12 +91,12 @@ def _expected_by_column(
     group_of: Codes,
     model: Gaussians,
 ) -> Expected:
-    """Take features as independent given the class: a missing one has its mean and variance."""
+    """Return the E-step of naive Bayes: a missing number has its class mean and variance."""
     w = column_sums.weights
     deviations = ((column_sums.means - model.centre) + column_sums.means_low) - model.offsets
     delta = np.where(w > 0, deviations, 0.0)
     variances = np.stack([np.diagonal(c.dense()) for c in model.covariances])[group_of]
-    # Σ w z² = M + w_j δ² where observed,  (w − w_j) σ² where not
+    # Σ w E[z²] = M_j + w_j δ² + (w − w_j) σ²,  w_j the weight of the rows with feature j
     squares = column_sums.scatter.values + w * delta**2
     completed = squares + (weights[:, None] - w) * variances
     # log N(x; μ, σ²) = −½ (log 2π + log σ² + z² / σ²)
@@ -108,17 +109,17 @@ def _expected_by_column(
 
 
 class _Batch(NamedTuple):
-    """Blocks of one group of classes that lack equally many columns, q of them."""
+    """Blocks of one group of classes with the same number q of missing columns."""
 
     blocks: Codes  # (n,)
-    pattern: Codes  # of each block, among those of the batch  (n,)
-    missing: Codes  # columns that each pattern lacks  (P, q)
-    with_scatter: Codes  # which of ``blocks`` have a scatter  (c,)
-    scatters: Codes  # and which one it is  (c,)
+    pattern: Codes  # position of each block's pattern in ``missing``  (n,)
+    missing: Codes  # missing columns of each pattern  (P, q)
+    with_scatter: Codes  # positions in ``blocks`` of the blocks that have a scatter  (c,)
+    scatters: Codes  # positions of these scatters  (c,)
 
 
 class _PatternStep:
-    """The E-step of sums by pattern, prepared for many models."""
+    """The E-step for sums by pattern of observed columns, prepared for many models."""
 
     def __init__(
         self,
@@ -134,9 +135,9 @@ class _PatternStep:
         self.pooled = pooled
         self.centre = moments.grand_mean
         self.z = (blocks.means - self.centre) + blocks.means_low
-        # where each block's products go: its class, or 0  (N,)
+        # matrix to which each block's products are added: its class, or 0 if pooled  (N,)
         self.bins = np.zeros_like(blocks.class_of) if pooled else blocks.class_of
-        # scatters of the patterns, summed  (B, d, d)
+        # sums of the patterns' scatters  (B, d, d)
         d = len(self.centre)
         self.scatters = np.zeros((1 if pooled else len(group_of), d, d))
         np.add.at(self.scatters, self.bins[blocks.with_scatter], blocks.scatters)
@@ -151,7 +152,7 @@ class _PatternStep:
         means = (model.centre - self.centre) + model.offsets
         z = np.where(blocks.observed, self.z - means[blocks.class_of], 0.0)
         products = self.scatters.copy()
-        spread = np.zeros_like(products)  # Σ w W, the variance of what is missing
+        spread = np.zeros_like(products)  # Σ w W, the covariance of the missing values
         log_dets = np.array([c.log_det for c in model.covariances])[self.group_of]
         log_terms = float(self.weights @ log_dets)
         log_terms += LOG_2PI * float(w @ blocks.observed.sum(1))
@@ -181,10 +182,10 @@ class _PatternStep:
         products: Floats,
         spread: Floats,
     ) -> float:
-        """Fill in the deviations that a batch lacks, in place; return Σ w log|Λ_mm|."""
+        """Fill in the missing deviations of a batch, in place; return Σ w log|Λ_mm|."""
         w = self.blocks.weights[batch.blocks]
         bins = self.bins[batch.blocks]
-        lacking = batch.missing[batch.pattern]  # columns that each block lacks  (n, q)
+        lacking = batch.missing[batch.pattern]  # missing columns of each block  (n, q)
         inner = precision[batch.missing[:, :, None], batch.missing[:, None, :]]  # Λ_mm
         log_det = np.linalg.slogdet(inner)[1]
         W = np.linalg.inv(inner)
@@ -198,7 +199,7 @@ class _PatternStep:
         if len(batch.with_scatter):
             patterns = batch.pattern[batch.with_scatter]
             missing = batch.missing[patterns]
-            # B = −W Λ_mo; scatters are 0 in the missing columns, which B has, too
+            # B = −W Λ_mo; B also has the missing columns, but there the scatters are 0
             B = -_solved(inner[patterns], W[patterns], precision[missing])
             _complete_scatters(
                 self.blocks.scatters[batch.scatters],
@@ -217,7 +218,7 @@ def _complete_scatters(
     bins: Codes,
     products: Floats,
 ) -> None:
-    """Add what completed scatters have in the missing rows and columns to ``products``."""
+    """Add the missing rows and columns of the completed scatters to ``products``."""
     # the completed scatter is  (S, S Bᵀ; B S, B S Bᵀ)
     BS = B @ S
     BSB = BS @ np.swapaxes(B, 1, 2)
@@ -229,7 +230,7 @@ def _complete_scatters(
 
 
 def _batches(blocks: PatternBlocks, in_group: Flags) -> Iterator[_Batch]:
-    """Yield the blocks of a group that lack columns, by how many they lack, some at a time."""
+    """Yield batches of a group's incomplete blocks, by the number of missing columns."""
     d = blocks.observed.shape[1]
     scatter_of = np.full(len(in_group), -1)
     scatter_of[blocks.with_scatter] = np.arange(len(blocks.with_scatter))
@@ -256,7 +257,7 @@ def _batches(blocks: PatternBlocks, in_group: Flags) -> Iterator[_Batch]:
 
 
 def _solved(matrix: Floats, inverse: Floats, b: Floats) -> Floats:
-    """Return M⁻¹ b of each, refined once: M is ill-conditioned where columns nearly agree."""
+    """Return M⁻¹ b for each matrix M, given its inverse; refine once for ill-conditioned M."""
     x = inverse @ b
     return x + inverse @ (b - matrix @ x)
 
@@ -268,7 +269,7 @@ def _scatter_add(
     columns: Codes,
     values: Floats,
 ) -> None:
-    """Add values (n, r, c) to into[bin, row, column] of each."""
+    """Add each of the n matrices ``values`` (n, r, c) to into[bin, rows, columns]."""
     d = into.shape[1]
     places = (bins[:, None, None] * d + rows[:, :, None]) * d + columns[:, None, :]
     into += np.bincount(places.ravel(), values.ravel(), into.size).reshape(into.shape)

@@ -1,11 +1,12 @@
-"""Fitting with missing numbers: EM on the sums of each pattern of observed columns, never on rows.
+"""Fitting with missing numbers: EM on the sums of each pattern of observed columns.
 
-With o the columns a row has, m those it lacks and Λ = Σ⁻¹, the E-step (``e_step.py``) expects
+Let Λ = Σ⁻¹, and let a row have the observed columns o and the missing columns m. The E-step
+(``e_step.py``) computes the expectation
 
-    x_m = μ_m − W Λ_mo (x_o − μ_o),  with covariance  W = (Λ_mm)⁻¹
+    E x_m = μ_m − W Λ_mo (x_o − μ_o),  with covariance  W = (Λ_mm)⁻¹
 
 and the M-step estimates μ_k = Σ_i E x_i / w_k and Σ_k = Σ_i E (x_i − μ_k)(x_i − μ_k)ᵀ / w_k from
-the expected sums, under the same settings as of complete rows.
+the expected sums, with the same settings as for complete rows.
 
 Dempster, Laird & Rubin (1977); SQUAREM: Varadhan & Roland (2008), *Scand. J. Stat.* 35.
 """
@@ -35,23 +36,23 @@ from suffice.errors import (
 )
 from suffice.typing import Codes, Flags, Floats
 
-PRIOR_ROWS = 1e-4  # pseudo-count of uncorrelated columns, with the variances within classes
-TOLERANCE = 1e-7  # largest change of a mean or covariance, in standard deviations
+PRIOR_ROWS = 1e-4  # pseudo-count of the prior: no correlations, variances within classes
+TOLERANCE = 1e-7  # EM ends when means and covariances change less, in standard deviations
 MOST_STEPS = 500
-UNFINISHED = 1e-4  # change at the last step that is worth a warning
-_NAMED = 4  # columns or classes that a message names
+UNFINISHED = 1e-4  # EM warns if the last step changed a mean or covariance by as much
+_NAMED = 4  # most columns or classes that a message names
 MStep: TypeAlias = Callable[[Moments], Gaussians]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Completion:
-    """Expected sums of complete rows at the end of EM, and how it went."""
+    """Expected sums of complete rows at the end of EM, and the course of the iteration."""
 
     moments: Moments
-    # log-likelihood of what was observed, plus the log prior, at the steps that were kept
+    # log-likelihood of the observed numbers plus the log prior, at each accepted step
     objectives: tuple[float, ...]
     steps: int
-    changes: Floats  # at the last step, in standard deviations  (d,)
+    changes: Floats  # change of each column at the last step, in standard deviations  (d,)
 
 
 def completed(
@@ -123,7 +124,11 @@ def em(
 
 
 class _Problem:
-    """EM on states (K + …, d): means about the centre, then covariances, in ``unit``."""
+    """EM as an iteration of one array, the state (K + …, d).
+
+    The state holds the K class means, about the centre, and then the covariances, all in units of
+    the standard deviations ``unit``.
+    """
 
     def __init__(
         self,
@@ -142,60 +147,60 @@ class _Problem:
         self.m_step = m_step
         self.centre = moments.grand_mean
         self.expected = e_step(moments, group_of, pooled=pooled)
-        # group of each covariance that is kept  (B,)
+        # group of classes of each covariance in the state  (B,)
         self.group_of_covariance = np.zeros(1, np.intp) if pooled else group_of
-        # sums of squares and their weights, of each group and column  (G, d)
+        # sum of squares and sum of weights of each group and column  (G, d)
         squares = np.zeros((n_groups, len(totals)))
         weights = np.zeros((n_groups, len(totals)))
         np.add.at(squares, group_of, column_sums.scatter.values)
         np.add.at(weights, group_of, column_sums.weights)
         within = resolved(ratio(squares.sum(0), weights.sum(0)), self.centre, totals)
-        # 1 where a group of classes varies in a column, else 0  (G, d)
+        # 1 if a column varies within a group of classes, else 0  (G, d)
         variances = resolved(ratio(squares, weights), self.centre, totals)
         self.varies: Floats = (variances > 0).astype(np.float64)
-        # 1 where a class has values of a column, which vary, else 0  (K, d)
+        # 1 if a class has values of a column that varies in its group, else 0  (K, d)
         self.moves = (column_sums.weights > 0) * self.varies[group_of]
-        # standard deviation within classes, 1 where there is none  (d,)
+        # standard deviation within classes, or 1 if it is 0  (d,)
         self.unit = unit_scale(within)
-        # of the scatters: weight, times units  (B, d, d) or (B, d)
+        # scatter = covariance in the state × scale; scale = weight × units  (B, d, d) or (B, d)
         units = self.unit**2 if diagonal else self.unit[:, None] * self.unit
         w = np.array([moments.total_weight]) if pooled else moments.weights
         self.scale = np.where(w > 0, w, 1.0).reshape(-1, *[1] * units.ndim) * units
-        # 1 where the prior of a group has variance, that of all classes  (G, d)
+        # variances of the prior in ``unit``: 1 if the column varies in the group, else 0  (G, d)
         self.prior = self.varies * (within > 0)
         self.group_weights: Floats = np.bincount(group_of, moments.weights).astype(np.float64)
-        # κ: a pseudo-row weighs as much as a row; 0 where no products are kept
+        # κ: a pseudo-row has the mean weight of a row; diagonal storage needs no prior
         mean_weight = moments.total_weight / max(int(moments.counts.sum()), 1)
         self.prior_rows = 0.0 if diagonal else prior_rows * mean_weight
 
     def start(self) -> Floats:
-        """Return the sums of available cases, correlations reduced where they are impossible."""
+        """Return the state from available cases; reduce correlations that are not possible."""
         state = self._state(self.moments.centred_means, self.moments.scatter)
         if self.scale.ndim == 3:
             C = self._covariances(state)
             least = np.linalg.eigvalsh(self._grouped(C))[:, 0]
-            # (1 − t) C + t I has the smallest eigenvalue 0.01
+            # (1 − t) C + t I has a smallest eigenvalue of at least 0.01
             t = np.maximum(0.01 - least, 0.0) / np.maximum(1 - least, 0.99)
             t = t[self.group_of_covariance, None, None]
             C += t * (np.eye(len(self.centre)) * C - C)
         return state
 
     def step(self, state: Floats) -> tuple[Floats, float]:
-        """Return the state after an M-step and an E-step, and the objective between the two."""
+        """Return the state after an M-step and an E-step, and the objective of the M-step."""
         model = self.m_step(self.moments_of(self._with_prior(state)))
         expected = self.expected(model)
         w = self.moments.weights
-        # the mean of a column that a class lacks is that of the others, and stays
+        # a column without values in a class keeps its mean, which comes from other classes
         moved = self.moves * expected.sums / np.where(w > 0, w, 1.0)[:, None]
         offsets = (model.centre - self.centre) + model.offsets + moved
         new_state = self._state(offsets, expected.scatter.shifted(-w, moved))
         return new_state, expected.log_likelihood + self._log_prior(model)
 
     def _with_prior(self, state: Floats) -> Floats:
-        """Return the state with the pseudo-rows of the prior."""
+        """Return the state after adding the pseudo-rows of the prior."""
         state = state.copy()
         if self.prior_rows:
-            # C ← (w C + κ D) / (w + κ): κ more rows, brought back to the weight of the rows
+            # C ← (w C + κ D) / (w + κ)
             share = self.prior_rows / (self.group_weights + self.prior_rows)
             share = share[self.group_of_covariance, None, None]
             C = self._covariances(state)
@@ -220,7 +225,7 @@ class _Problem:
         """Return the state as moments of complete rows."""
         k = self.moments.n_classes
         scatter = self.moments.scatter
-        assert not isinstance(scatter, RowScatter)  # which has no missing numbers
+        assert not isinstance(scatter, RowScatter)  # such sums have no missing numbers
         values = self._covariances(state) * self.scale
         high, low = two_sum(self.centre, state[:k] * self.unit)
         has_rows = self.moments.weights[:, None] > 0
@@ -233,7 +238,7 @@ class _Problem:
         )
 
     def extrapolated(self, zeroth: Floats, first: Floats, second: Floats) -> Floats | None:
-        """Return a state farther along the way (SQUAREM); None if a covariance would be invalid."""
+        """Return the state that SQUAREM extrapolates; None if a covariance would be invalid."""
         # s − 2 α r + α² v,  r = s₁ − s₀,  v = (s₂ − s₁) − r,  α = −|r| / |v|
         r = first - zeroth
         v = second - 2 * first + zeroth
@@ -253,7 +258,7 @@ class _Problem:
         return state
 
     def without_prior(self, state: Floats) -> Floats:
-        """Return the state without the directions in which only the prior has any variance."""
+        """Return the state without directions in which all variance comes from the prior."""
         if not self.prior_rows:
             return state
         state = state.copy()
@@ -263,14 +268,14 @@ class _Problem:
         for g, (e, V) in enumerate(zip(eigenvalues, eigenvectors, strict=True)):
             V_kept = V[:, e > max(10 * TOLERANCE, floors[g])]
             if V_kept.shape[1] < len(V):
-                # P C P, where P = V Vᵀ projects onto what varies
+                # P C P, where P = V Vᵀ projects onto the directions in which the rows vary
                 P = V_kept @ V_kept.T
                 members = self.group_of_covariance == g
                 C[members] = P @ C[members] @ P
         return state
 
     def _state(self, offsets: Floats, scatter: Scatter) -> Floats:
-        """Return means and scatters as one state, exactly zero where a group does not vary."""
+        """Return means and scatters as a state; columns that do not vary get exactly zero."""
         has_rows = self.moments.weights[:, None] > 0
         means = np.where(has_rows, offsets / self.unit, 0.0)
         C = scatter.values.reshape(self.scale.shape) / self.scale
@@ -279,11 +284,11 @@ class _Problem:
         return np.concatenate([means, C.reshape(-1, len(self.unit))])
 
     def _covariances(self, state: Floats) -> Floats:
-        """Return the covariances of a state, (B, d, d) or their diagonals (B, d): a view."""
+        """Return a view of a state's covariances, (B, d, d), or of their diagonals (B, d)."""
         return state[self.moments.n_classes :].reshape(self.scale.shape)
 
     def _grouped(self, C: Floats) -> Floats:
-        """Return each group's covariance (G, d, d), variances 1 where there are none."""
+        """Return each group's covariance (G, d, d); columns that do not vary get variance 1."""
         w = self.moments.weights if len(C) > 1 else self.group_weights
         groups = np.zeros((len(self.group_weights), *C.shape[1:]))
         np.add.at(groups, self.group_of_covariance, w[:, None, None] * C)
@@ -298,7 +303,7 @@ def _names(moments: Moments) -> Sequence[str | int]:
 
 
 def _observed_columns(moments: Moments) -> Flags:
-    """Return which columns each class has a value of, (K, d)."""
+    """Return whether each class has a value in each column, (K, d)."""
     patterns = moments.patterns
     assert patterns is not None
     observed: Flags = patterns.by_column().column_sums.weights > 0
@@ -306,7 +311,7 @@ def _observed_columns(moments: Moments) -> Flags:
 
 
 def _refuse_empty_columns(moments: Moments, observed: Flags) -> None:
-    """Raise if a column has no value in any class, given which columns each class has, (K, d)."""
+    """Raise if a column has no value in any class; ``observed`` (K, d) tells which have one."""
     is_observed = observed.any(0)
     if not is_observed.all():
         empty = [_names(moments)[j] for j in np.flatnonzero(~is_observed).tolist()]
@@ -318,7 +323,7 @@ def _refuse_empty_columns(moments: Moments, observed: Flags) -> None:
 
 
 def _warn_of_little_data(moments: Moments, observed: Flags, group_of: Codes) -> None:
-    """Warn of columns, and pairs of columns, that some class never has, and of numbers given up."""
+    """Warn of empty columns, of pairs of columns never observed together, and of lost values."""
     names = _names(moments)
     patterns = moments.patterns
     assert patterns is not None
@@ -355,9 +360,12 @@ def _warn_of_little_data(moments: Moments, observed: Flags, group_of: Codes) -> 
 
 
 def _unobserved_pairs(patterns: Incomplete, observed: Flags, group_of: Codes) -> Codes:
-    """Return pairs of columns that every class has, but some group never together, (P, 2)."""
+    """Return pairs of columns that no row of some group has both of, (P, 2).
+
+    Only columns with values in every class are considered.
+    """
     weights = patterns.available_sums().product_weights
-    if weights.ndim < 3:  # by column: pairs do not matter
+    if weights.ndim < 3:  # sums by column have no pairs
         return np.zeros((0, 2), np.intp)
     together = np.zeros((int(group_of.max(initial=0)) + 1, *weights.shape[1:]))
     np.add.at(together, group_of, weights)

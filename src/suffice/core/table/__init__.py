@@ -1,6 +1,6 @@
 """The labelled table: users' rows, labels and weights, read and checked once.
 
-It imports `suffice.core.text` and `suffice.errors`, and nothing else of the library.
+Of the library, the package imports only `suffice.core.text` and `suffice.errors`.
 """
 
 from suffice.core.table.table import Table

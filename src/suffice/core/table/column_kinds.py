@@ -1,4 +1,4 @@
-"""Which distribution each column of a table has, by patterns of column names."""
+"""The distribution of each column of a table, set by patterns of column names."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KIND_WORDS = ("gaussian", "categorical", *COUNT_WORDS)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountColumns:
-    """The columns of one pattern, whose counts have one distribution."""
+    """The columns that match one pattern; their counts have one distribution."""
 
     pattern: str
     kind: str  # "multinomial", "bernoulli" or "poisson"
@@ -38,16 +38,16 @@ class CountColumns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnKinds:
-    """The columns of a table, parted by the distributions that they have in a class."""
+    """The columns of a table, divided by their class-conditional distributions."""
 
-    names: tuple[str, ...]  # of all columns, "x0", "x1", … where they have none
+    names: tuple[str, ...]  # names of all columns, or "x0", "x1", … if they have none
     numbers: Codes  # positions of Gaussian and categorical columns
     categorical: tuple[str, ...]  # numeric columns that are read as levels
     counts: tuple[CountColumns, ...]
 
     @classmethod
     def of(cls, kinds: Mapping[str, str] | None, names: Sequence[str]) -> ColumnKinds:
-        """Return the kinds of these columns; a column that no pattern names is not counted."""
+        """Return the kinds of these columns; those that match no pattern are Gaussian."""
         check_kinds(kinds)
         pattern_of: dict[str, str] = {}
         matched: dict[str, list[int]] = {}
@@ -86,7 +86,7 @@ class ColumnKinds:
 
 
 def check_kinds(kinds: object) -> None:
-    """Raise unless it is a mapping from patterns of column names to distributions."""
+    """Raise unless ``kinds`` maps patterns of column names to distributions."""
     if kinds is None:
         return
     if not isinstance(kinds, Mapping):
@@ -109,11 +109,11 @@ def check_kinds(kinds: object) -> None:
 
 
 def names_of_columns(X: Any, names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names of all columns: a frame's, those given, or "x0", "x1" and so on."""
+    """Return the names of all columns: of the frame, or else ``names``, or else "x0", "x1", …."""
     columns = column_names(X)
     if columns is not None:
         return columns
-    if hasattr(X, "columns") and not callable(X.columns):  # names that are not text
+    if hasattr(X, "columns") and not callable(X.columns):  # its names are not text
         labels = tuple(str(name) for name in X.columns)
         refuse_twins(labels)
         return labels
@@ -136,7 +136,7 @@ def columns_at(X: Any, places: Codes) -> Any:
 
 
 def count_matrix(X: Any, columns: CountColumns, names: Sequence[str]) -> Array:
-    """Return the columns of counts as numbers (n, c); name the first column that has others."""
+    """Return the columns of counts as a matrix (n, c); raise if a column is not numeric."""
     try:
         matrix: Array = as_matrix(columns_at(X, columns.places))[0]
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Rows of counts as their non-zero cells: SciPy's sparse matrices, arrays and frames."""
+"""Rows of counts, stored as their non-zero cells, from sparse matrices, arrays and frames."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from suffice.core.table.matrix import as_matrix, column_name, refuse_nonfinite
 from suffice.errors import FeatureMismatchError, InvalidInputError
 from suffice.typing import Array, Codes, Flags, Floats, RowsLike
 
-# compiled loops read these as they are; other numbers become float64
+# types that compiled loops can read; other numbers are converted to float64
 _READ_AS_THEY_ARE = (np.dtype(t) for t in (np.float64, np.float32, np.int64, np.int32))
 _COMPILED_TYPES = frozenset(_READ_AS_THEY_ARE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountRows:
-    """The non-zero cells of n rows, row after row; the columns of a row ascend and differ."""
+    """The non-zero cells of n rows, sorted by row and column; no cell occurs twice."""
 
     values: Array  # (cells,)
     columns: Array  # feature of each cell, int32 or int64  (cells,)
@@ -39,7 +39,7 @@ class CountRows:
 
     @classmethod
     def of_sparse(cls, X: Any) -> CountRows:
-        """Return the cells of a SciPy matrix or array of any format, repeated cells added up."""
+        """Return the cells of a SciPy matrix or array of any format; add up repeated cells."""
         if X.ndim != 2:
             raise InvalidInputError(
                 f"X must have two dimensions (rows, features), found shape {X.shape}: "
@@ -94,14 +94,14 @@ class CountRows:
         return CountRows.of_sparse(self.matrix()[rows])
 
     def matrix(self) -> Any:
-        """Return SciPy's sparse array of the rows (n, d); it shares their memory."""
+        """Return the rows as a sparse array of SciPy (n, d) that shares their memory."""
         from scipy.sparse import csr_array
 
         cells = (self.values, self.columns, self.starts)
         return csr_array(cells, shape=(self.n_rows, self.n_features))
 
     def presence(self, threshold: float) -> CountRows:
-        """Return rows of ones where a count is above the threshold, without other cells."""
+        """Return rows with 1 for each count above the threshold, and without all other cells."""
         is_present = self.values > threshold
         kept_before = np.concatenate([[0], np.cumsum(is_present)])
         return CountRows(
@@ -112,7 +112,7 @@ class CountRows:
         )
 
     def require_features(self, n_features: int) -> None:
-        """Raise unless the rows have as many features as a model."""
+        """Raise unless the rows have the number of features of a model."""
         if self.n_features != n_features:
             raise FeatureMismatchError(
                 f"X has {self.n_features} features, but the model has {n_features}: count the same "
@@ -121,7 +121,7 @@ class CountRows:
 
     def require_counts(self, names: Sequence[str] | None = None) -> None:
         """Raise unless every cell is a finite number that is not negative."""
-        # min and max are NaN where a cell is
+        # min and max are NaN if a cell is NaN, so the comparisons below fail
         if not self.n_cells:
             return
         if self.values.min() >= 0 and self.values.max() < np.inf:
@@ -130,7 +130,7 @@ class CountRows:
         self.refuse_cell(int(np.argmin(is_usable)), names)
 
     def require_finite(self, w: Floats | None = None) -> None:
-        """Raise where a cell of a row, or of a row of positive weight, is NaN or infinite."""
+        """Raise if a cell is NaN or infinite; with weights ``w``, ignore rows with weight 0."""
         is_usable = np.isfinite(self.values)
         if is_usable.all():
             return
@@ -147,7 +147,7 @@ class CountRows:
         )
 
     def refuse_cell(self, cell: int, names: Sequence[str] | None = None) -> NoReturn:
-        """Raise the error that names the row and the column of a cell that is not a count."""
+        """Raise an error that names the row and column of a cell that is not a count."""
         row = int(np.searchsorted(self.starts, cell, side="right")) - 1
         name = column_name(names, int(self.columns[cell]))
         value = self.values[cell]
@@ -167,20 +167,20 @@ class CountRows:
 
 
 def summed(places: Codes, values: Array, n: int) -> Floats:
-    """Return the sum of the values at each of n places, (n,)."""
+    """Return an array (n,) with the sum of the values at each place."""
     return np.bincount(places, values, n).astype(np.float64)
 
 
 def is_sparse(X: object) -> bool:
-    """Return whether X is a sparse matrix or array of SciPy, or of a library with its interface."""
+    """Return whether X is a sparse matrix or array with SciPy's interface."""
     return hasattr(X, "tocsr")
 
 
 def _refuse_broken(csr: Any) -> None:
-    """Raise where an index points outside of the matrix, which SciPy does not check."""
+    """Raise if a column index lies outside the matrix; SciPy does not check this."""
     if not len(csr.indices):
         return
-    # read as unsigned, a negative index is a very large one: one pass finds both faults
+    # as an unsigned integer, a negative index is very large: one pass finds both faults
     unsigned = csr.indices.view(f"u{csr.indices.itemsize}")
     if int(unsigned.max()) >= csr.shape[1]:
         low = int(csr.indices.min())

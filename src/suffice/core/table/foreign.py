@@ -1,4 +1,4 @@
-"""Arrays of other libraries, such as PyTorch and CuPy: where they lie, to NumPy and back."""
+"""Arrays of other libraries, such as PyTorch and CuPy: their device, to NumPy and back."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from suffice.errors import InvalidInputError, InvalidParameterError, extra
 from suffice.typing import Array
 
 V = TypeVar("V")
-Namespace: TypeAlias = ModuleType  # the functions of the Array API for some library
-Device: TypeAlias = object  # "cuda", or what a library calls its devices
-_SMALLEST = 1 << 12  # rows of the smallest block that a device is asked to hold
+Namespace: TypeAlias = ModuleType  # the functions of the Array API for one library
+Device: TypeAlias = object  # "cuda", or a library's own object for a device
+_SMALLEST = 1 << 12  # rows of the smallest block that is tried on a device
 _HOST = (1, 3)  # DLPack's numbers for memory of the host, plain and page-locked
 _CUDA = 2  # DLPack's number for memory of an NVIDIA GPU
 
 
 class DeviceArray(Protocol):
-    """What this library asks of an array of PyTorch, CuPy or another one of the Array API."""
+    """The methods this library uses of arrays of PyTorch, CuPy or others with the Array API."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -44,7 +44,7 @@ class DeviceArray(Protocol):
 
 
 def is_foreign(x: object) -> TypeGuard[DeviceArray]:
-    """Return whether x is an array of another library, which gets answers of the same library."""
+    """Return whether x is an array of a library other than NumPy; its results are such arrays."""
     library = type(x).__module__.partition(".")[0]
     if library in ("torch", "cupy"):
         return True
@@ -68,14 +68,14 @@ def namespace(x: object) -> Namespace:
 
 
 def device_of(x: object) -> Device:
-    """Return the device that x lies on."""
+    """Return the device that holds x."""
     return _array_api_compat().device(x)
 
 
 def to_numpy(x: object) -> Any:
-    """Return another library's array as a NumPy array; return anything else as it is.
+    """Return another library's array as a NumPy array; return any other object unchanged.
 
-    Short floats that NumPy does not know, such as bfloat16, become float32.
+    Short floats that NumPy lacks, such as bfloat16, become float32.
     """
     if isinstance(x, np.ndarray) and is_short_float(x.dtype):
         return x.astype(np.float32)
@@ -91,12 +91,12 @@ def to_numpy(x: object) -> Any:
 
 
 def is_short_float(dtype: np.dtype[Any]) -> bool:
-    """Return whether a package adds this type of numbers to NumPy: bfloat16, float8 and others."""
+    """Return whether a package has added this float type to NumPy, such as bfloat16 or float8."""
     return dtype.kind == "V" and dtype.names is None and dtype.type is not np.void
 
 
 def like(values: object, x: object) -> Any:
-    """Return an array of numbers in the library and on the device of x; text stays as it is."""
+    """Return a numeric array in the library and on the device of x; leave text unchanged."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiub" and is_foreign(x):
         return placed(values, x)
     return values
@@ -110,7 +110,7 @@ def placed(values: Array, x: DeviceArray, dtype: object = None) -> DeviceArray:
 
 
 def constants_like(constants: Array, x: object) -> Any:
-    """Return constants to compute with x: in its library, type and place if it is foreign."""
+    """Return constants with the library, type and device of x, to compute with x."""
     return placed(constants, x, x.dtype) if is_foreign(x) else constants
 
 
@@ -121,7 +121,7 @@ def on_device(x: Array, device: Device) -> DeviceArray:
 
 
 def copied_quickly(shape: tuple[int, ...], device: Device) -> Array:
-    """Return an empty NumPy array in page-locked memory, which a GPU reads without another copy."""
+    """Return an empty NumPy array in page-locked memory, which a GPU reads without a copy."""
     torch = _torch(device)
     locked = torch.device(device).type == "cuda"
     buffer: Array = torch.empty(shape, dtype=torch.float64, pin_memory=locked).numpy()
@@ -135,7 +135,7 @@ def all_finite(x: object) -> bool:
 
 
 def in_blocks(answer: Callable[[int, int], V], n_rows: int, block: int) -> Iterator[V]:
-    """Yield the results for rows lo … hi − 1; blocks get smaller where memory runs out."""
+    """Yield ``answer(lo, hi)`` for blocks of rows; use smaller blocks if memory runs out."""
     lo = 0
     while lo < n_rows:
         try:

@@ -1,4 +1,4 @@
-"""Labels: what may be one, their codes, and the one look-up of a label among the classes."""
+"""Labels: their checks, their codes, and the look-up of a label among the classes."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
@@ -15,14 +15,14 @@ from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabe
 from suffice.typing import Codes, Flags, Labels, LabelsLike
 
 Label = TypeVar("Label")
-_WIDEST_TABLE = 1 << 20  # an integer range this small is counted, not sorted
-_FEW = 4096  # below this, sorting is quicker than a dictionary
-_EXACT = 1 << 53  # floats cannot represent all integers from here on
-SHOWN = 12  # labels named in a message
+_WIDEST_TABLE = 1 << 20  # integer labels with at most this range are counted, not sorted
+_FEW = 4096  # for fewer labels, sorting is quicker than a dictionary
+_EXACT = 1 << 53  # floats cannot represent all integers above this one
+SHOWN = 12  # number of labels that a message lists
 
 
 def encode(y: LabelsLike) -> tuple[Labels, Codes]:
-    """Return the sorted distinct labels (K,) and each row's code into them (n,)."""
+    """Return the sorted distinct labels (K,) and each row's code: its position there, (n,)."""
     text = encoded_text(y)
     if text is not None and text.has_label.all():
         return text.classes, text.codes
@@ -51,7 +51,7 @@ def as_labels(y: LabelsLike) -> Labels:
 
 
 def label_array(y: LabelsLike) -> Labels:
-    """Return labels as a NumPy array, None for those that a masked array hides."""
+    """Return labels as a NumPy array; masked entries of a masked array become None."""
     labels = np.asarray(to_numpy(y))
     if labels.dtype.kind == "U" and not isinstance(y, (np.ndarray, EncodedLabels)):
         _refuse_trailing_zeros(np.asarray(y, dtype=object).ravel())
@@ -62,7 +62,7 @@ def label_array(y: LabelsLike) -> Labels:
 
 
 def _refuse_trailing_zeros(labels: Iterable[Any]) -> None:
-    """Raise where NumPy would drop a zero character, and make two labels one."""
+    """Raise if a label ends with a zero character, which NumPy drops: two labels could merge."""
     for row, label in enumerate(labels):
         if isinstance(label, str) and label.endswith("\0"):
             raise InvalidInputError(
@@ -72,7 +72,7 @@ def _refuse_trailing_zeros(labels: Iterable[Any]) -> None:
 
 
 def has_label(y: LabelsLike) -> Flags:
-    """Return which rows have a label, (n,): not None, NaN, masked or another library's NA."""
+    """Return which rows have a label, (n,); None, NaN, masked and NA mean that it is missing."""
     text = encoded_text(y)
     if text is not None:
         return text.has_label
@@ -85,7 +85,7 @@ def has_label(y: LabelsLike) -> Flags:
 
 
 def union(a: Labels, b: Labels) -> Labels:
-    """Return the sorted labels of either side; raise where two labels would become equal."""
+    """Return the sorted union of two sets of labels; raise if conversion made two labels equal."""
     if not len(a):
         return b
     if not len(b):
@@ -141,7 +141,8 @@ def _encode_integers(y: Labels) -> tuple[Labels, Codes]:
     high = int(y.max())
     if high - low >= min(_WIDEST_TABLE, max(1024, 4 * len(y))):
         return _encode_by_sorting(y)
-    wide = y if y.dtype.itemsize == 8 else y.astype(np.int64)  # −128 and 127 are 255 apart
+    # in int8, 127 − (−128) would overflow
+    wide = y if y.dtype.itemsize == 8 else y.astype(np.int64)
     first = wide.dtype.type(low)
     offsets = (wide - first).astype(np.intp, copy=False)
     is_present = np.bincount(offsets) > 0
@@ -185,7 +186,7 @@ def _encode_text(y: Labels) -> tuple[Labels, Codes]:
         codes, first_rows = records
         classes, code_of_record = np.unique(y[first_rows], return_inverse=True)
         return classes, code_of_record.astype(np.intp)[codes]
-    # number the labels as they first appear, then put the few distinct ones in order
+    # number the labels in the order of their first rows, then sort the few distinct labels
     arrival_of: defaultdict[str, int] = defaultdict()
     arrival_of.default_factory = arrival_of.__len__
     arrivals = np.fromiter(map(arrival_of.__getitem__, y.tolist()), np.intp, len(y))
@@ -199,7 +200,7 @@ def _encode_by_sorting(y: Labels) -> tuple[Labels, Codes]:
 
 
 def _unboxed(y: Labels) -> Labels:
-    """Return an array of Python objects as one of a NumPy type, if all are of one kind."""
+    """Convert an array of Python objects to a NumPy type; raise if text and numbers are mixed."""
     values = y.tolist()
     types = {str if isinstance(value, str) else type(value) for value in values}
     if not types:
@@ -228,7 +229,7 @@ def positions(classes: LabelsLike) -> dict[object, int]:
 
 
 def code_of(label: object, classes: LabelsLike, *, where: str = "the call") -> int:
-    """Return the code of one label; the error of an unknown label lists the classes."""
+    """Return the code of one label; the error for an unknown label lists the classes."""
     return position(label, positions(classes), where=where)
 
 
@@ -242,7 +243,7 @@ def two_codes(label_a: object, label_b: object, classes: LabelsLike) -> tuple[in
 
 
 def codes_of(labels: LabelsLike, classes: LabelsLike, *, strict: bool = True) -> Codes:
-    """Return the code of each label, (n,); an unknown one is −1, or an error if ``strict``."""
+    """Return the code of each label, (n,); an unknown label gives −1, or raises if ``strict``."""
     text = encoded_text(labels)
     if text is not None:
         return _codes_of_text(text, classes, strict=strict)
@@ -286,12 +287,12 @@ def _can_be_sorted_together(a: Labels, b: Labels) -> bool:
         return True
     if not kinds <= set("iubf"):
         return False
-    # signed and unsigned integers of 64 bits would be compared as floats
+    # NumPy would compare signed with unsigned 64-bit integers as floats
     return kinds != {"i", "u"} or np.result_type(a, b).kind != "f"
 
 
 def label_written(text: str, classes: LabelsLike) -> Hashable:
-    """Return the class that a person wrote as text, on a command line."""
+    """Return the class that was written as text, such as on a command line."""
     label_of: dict[str, Hashable] = {
         str(label): label for label in np.asarray(classes).tolist()
     }
@@ -301,7 +302,7 @@ def label_written(text: str, classes: LabelsLike) -> Hashable:
 
 
 def position(label: object, code_of_label: Mapping[object, int], *, where: str) -> int:
-    """Return the code of one label; the error of an unknown label lists the classes."""
+    """Return the code of one label; the error for an unknown label lists the classes."""
     name = python_scalar(label)
     try:
         return code_of_label[name]
@@ -318,7 +319,7 @@ def values_by_class(
     *,
     where: str,
 ) -> list[float]:
-    """Return the values of a mapping in the order of the classes, which must all be named."""
+    """Return the values of a mapping in the order of the classes; each class must have one."""
     code_of_label = positions(classes)
     value_of_code = {}
     for label, value in values.items():
@@ -333,7 +334,7 @@ def values_by_class(
 
 
 def _hint(label: object, labels: Iterable[object]) -> str:
-    """Return the end of a message: the nearest class, if one is near, and the list of all."""
+    """Return the end of an error message: the most similar class, if any, and all classes."""
     texts = [name for name in labels if isinstance(name, str)]
     near = get_close_matches(label, texts, n=1) if isinstance(label, str) else []
     if near:

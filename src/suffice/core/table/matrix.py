@@ -1,4 +1,4 @@
-"""Arrays and frames: as a numeric matrix with names, some of their rows, and their checks."""
+"""Arrays and frames: convert them to a numeric matrix, check them, and take rows of them."""
 
 from collections.abc import Sequence
 from typing import Any, NoReturn, TypeAlias, TypeVar
@@ -10,17 +10,17 @@ from suffice.core.text.lists import quoted
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.typing import Array, Codes, Flags, Floats, WeightsLike
 
-# (n, d) float64, float32 or integers, in any memory order, perhaps another library's array
+# (n, d) of float64, float32 or integers, in any memory order; may be another library's array
 Matrix: TypeAlias = Any
 V = TypeVar("V")
-# how the names of numeric types begin in polars and pyarrow
+# prefixes of the names of numeric types in polars and pyarrow
 _NUMERIC_TYPES = ("int", "uint", "float", "double", "half", "decimal", "null")
-_BLOCK_ROWS = 4096  # searched at once for a cell that cannot be used
-_MANY_CELLS = 200_000  # from which compiled loops pay
+_BLOCK_ROWS = 4096  # rows that are searched at once for NaN and infinity
+_MANY_CELLS = 200_000  # with fewer cells, compiled loops do not pay
 
 
 def as_matrix(x: object) -> tuple[Matrix, tuple[str, ...] | None]:
-    """Return the rows as a numeric array, not copied if they are one, and the column names.
+    """Return the rows as a numeric array, and the column names; a numeric array is not copied.
 
     A masked cell of a NumPy array becomes NaN, a missing value.
     """
@@ -42,7 +42,7 @@ def as_matrix(x: object) -> tuple[Matrix, tuple[str, ...] | None]:
 
 
 def unmasked(values: V) -> V | Array:
-    """Return a masked array as a plain one, NaN for masked numbers and None for other cells."""
+    """Return a masked array as a plain one: masked numbers become NaN, other cells None."""
     if not isinstance(values, np.ma.MaskedArray):
         return values
     if not np.ma.is_masked(values):
@@ -54,7 +54,7 @@ def unmasked(values: V) -> V | Array:
 
 
 def is_mixed(X: object) -> bool:
-    """Return whether an array or frame has a column that does not hold numbers alone."""
+    """Return whether an array or frame has a column that is not numeric."""
     if isinstance(X, np.ndarray):
         if X.ndim != 2:
             return False
@@ -76,7 +76,7 @@ def _arrow_types(X: object) -> Sequence[object]:
 
 
 def pandas_kind(dtype: object) -> str:
-    """Return what a column of pandas holds: "number", "date", "duration" or "levels"."""
+    """Return the kind of a pandas column: "number", "date", "duration" or "levels"."""
     kind = getattr(dtype, "kind", "O")
     if kind in "iuf" and not hasattr(dtype, "categories"):
         return "number"
@@ -84,7 +84,7 @@ def pandas_kind(dtype: object) -> str:
 
 
 def coded_columns(X: Any) -> tuple[str, ...]:
-    """Return the numeric columns or dates that a pandas or Arrow table stores as categories."""
+    """Return the names of columns whose numbers or dates pandas or Arrow stores as categories."""
     if hasattr(X, "iloc"):
         dtypes = X.dtypes.items()
     elif hasattr(X, "column_names") and hasattr(getattr(X, "schema", None), "types"):
@@ -105,21 +105,21 @@ def has_missing(x: Matrix) -> bool:
     if x.dtype.kind != "f":
         return False
     with np.errstate(invalid="ignore", over="ignore"):
-        # the sum is quick, and NaN wherever a number is; infinities may make it NaN, too
+        # the sum is quick, and NaN if any number is NaN; ∞ − ∞ also gives NaN, so check again
         return bool(np.isnan(x.sum()) and np.isnan(x).any())
 
 
 def is_by_column(x: Array) -> bool:
-    """Return whether the numbers of a column, not those of a row, lie next to each other."""
+    """Return whether memory holds the array column by column instead of row by row."""
     return not x.flags.c_contiguous and abs(x.strides[0]) < abs(x.strides[1])
 
 
 def missing_bits(x: Array, dtype: str) -> Array:
-    """Return which columns each row lacks, as the bits of unsigned integers, (n, words)."""
+    """Return the missing columns of each row as the bits of unsigned integers, (n, words)."""
     n_rows, n_columns = x.shape
     n_words = max(-(-n_columns // (8 * np.dtype(dtype).itemsize)), 1)
     words = np.zeros((n_rows, n_words), dtype)
-    marks = words.view(np.uint8)  # byte 0 has columns 0 … 7, on machines of either byte order
+    marks = words.view(np.uint8)  # byte 0 holds columns 0 … 7, whatever the byte order
     if x.size < _MANY_CELLS or x.dtype.kind != "f":
         bits = np.packbits(np.isnan(x), axis=1, bitorder="little")
         marks[:, : bits.shape[1]] = bits
@@ -143,7 +143,7 @@ def filled(x: Matrix) -> Matrix:
 
 
 def as_weights(weight: WeightsLike, n_rows: int) -> Floats | None:
-    """Return row weights (n,), checked, or None where every row counts once."""
+    """Return the checked row weights (n,), or None if every row has weight 1."""
     if weight is None:
         return None
     if isinstance(weight, np.ma.MaskedArray) and np.ma.is_masked(weight):
@@ -183,7 +183,7 @@ def _as_real(weight: Array) -> Floats:
 
 
 def _refuse_extreme(w: Floats) -> None:
-    """Raise where the sum of weights overflows, or all are too small to have all digits."""
+    """Raise if the sum of weights overflows, or if all weights are too small for full precision."""
     largest = w.max()
     if largest < np.finfo(np.float64).tiny:
         raise InvalidInputError(
@@ -224,7 +224,7 @@ def refuse_unusable(
     names: tuple[str, ...] | None,
     weight: Floats | None = None,
 ) -> NoReturn:
-    """Raise the error that names the first NaN or infinity, or a column whose squares overflow."""
+    """Raise an error that names the first NaN or infinity, or a column whose squares overflow."""
     refuse_nonfinite(x, names, weight)
     largest = np.abs(x).max(0)
     column = int(np.argmax(largest))
@@ -244,7 +244,7 @@ def refuse_unusable(
 
 
 def taken(table: Any, rows: Codes) -> Any:
-    """Return some rows of an array, frame, series, list or sparse matrix, as the same kind."""
+    """Return some rows of an array, frame, series, list or sparse matrix, in the same type."""
     if hasattr(table, "iloc"):  # pandas, and libraries with its interface
         return table.iloc[rows]
     if type(table).__module__.startswith("pyarrow"):
@@ -283,7 +283,7 @@ def is_complete(table: Any) -> Flags:
 
 
 def column_name(names: Sequence[str] | None, column: int) -> str:
-    """Return the column's quoted name, or its position where columns have no names."""
+    """Return the column's quoted name, or its position if columns have no names."""
     return f"{column}" if names is None else f"{names[column]!r}"
 
 
@@ -293,7 +293,7 @@ def column_position(
     n: int,
     what: str = "column",
 ) -> int:
-    """Return the position of one of n columns, given by name or by position, −1 being the last."""
+    """Return the position of a column given by name or by position; −1 is the last of n."""
     is_truth_value = isinstance(column, bool)
     if isinstance(column, (int, np.integer)) and not is_truth_value and -n <= column < n:
         return int(column) % n
@@ -307,7 +307,7 @@ def column_position(
 
 
 def column_names(x: object) -> tuple[str, ...] | None:
-    """Return the names of the columns, None if they have none or some are not text."""
+    """Return the names of the columns, or None if some name is not text or there are none."""
     names = getattr(x, "column_names", getattr(x, "columns", None))
     if names is None or callable(names):
         return None

@@ -1,4 +1,4 @@
-"""Frames with columns of any kind: what each column holds, and its values as numbers or codes."""
+"""Frames with columns of any kind: find each column's kind and read it as numbers or levels."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
@@ -29,18 +29,18 @@ from suffice.errors import (
 )
 from suffice.typing import Array, Codes, Floats
 
-_SHORT = 256  # cells; of longer columns a frame library finds the levels sooner
-_FEW_LEVELS = 20  # that are counted one by one
-_FEW = 50  # rows; among fewer, all texts may differ by chance
+_SHORT = 256  # in columns with more cells, a frame library finds the levels more quickly
+_FEW_LEVELS = 20  # up to this number, levels are counted one by one
+_FEW = 50  # in fewer rows, all texts may differ by chance
 DAY = 86_400e6  # microseconds; times in nanoseconds end in 2262
 
 
 class Levels(NamedTuple):
-    """A text column or Booleans: the distinct ones, and each row's code, −1 for empty."""
+    """A text or Boolean column: its distinct values, and each row's code, −1 if empty."""
 
     levels: list[str]
     codes: LevelCodes  # (n,)
-    counts: Codes  # rows of each level  (L,)
+    counts: Codes  # number of rows with each level  (L,)
 
 
 class MixedRows(NamedTuple):
@@ -61,9 +61,10 @@ def read(
     missing: str = "marginal",
     names: Sequence[str] | None = None,
 ) -> MixedRows:
-    """Return the rows of a frame, under its own schema or a given one.
+    """Return the rows of a frame; ``schema`` is by default derived from the frame.
 
-    ``missing="indicator"`` fills the missing values of a number by its mean, and adds an indicator.
+    ``missing="indicator"`` fills missing numbers with the mean of their column, and adds an
+    indicator of them.
     """
     if schema is not None:
         column_names, columns = _columns(X, schema.names)
@@ -86,7 +87,7 @@ def _values_under(
     names: list[str],
     columns: Sequence[object],
 ) -> list[Floats | Levels | None]:
-    """Return the values of each column of the schema, None of those left out."""
+    """Return the values of each column of the schema, or None if the column is left out."""
     column_of = dict(zip(names, columns, strict=True))
     used = [c for c in schema.columns if not isinstance(c, LeftOut)]
     lacking = [c.name for c in used if c.name not in column_of]
@@ -125,7 +126,7 @@ def _mixed_rows(
         elif isinstance(column, Category):
             assert isinstance(value, Levels)
             level_indicators.append(column.codes_of(value.levels, value.codes))
-    x = np.array(numbers).T if numbers else np.zeros((n_rows, 0))  # column by column
+    x = np.array(numbers).T if numbers else np.zeros((n_rows, 0))  # stored column by column
     groups = [*missing_indicators, *level_indicators]
     indicators = np.empty((len(groups), n_rows), np.int32)
     for row, codes in zip(indicators, groups, strict=True):
@@ -153,12 +154,12 @@ def _described(
 
 
 def is_free_text(n_levels: int, n_values: int) -> bool:
-    """Return whether nearly all of the texts differ, so that nothing can be learnt from them."""
+    """Return whether nearly all texts differ, so that a model cannot learn from them."""
     return n_values >= _FEW and n_levels > max(MOST_LEVELS, 0.9 * n_values)
 
 
 def category_of(name: str, value: Levels) -> Category:
-    """Return the category of these values; of very many levels the rare ones count as one."""
+    """Return the category of a column; if it has very many levels, rare ones are merged."""
     counts = value.counts.astype(np.float64)
     has_empty = value.counts.sum() < len(value.codes)
     return category_of_counts(name, value.levels, counts, has_empty=bool(has_empty))
@@ -171,7 +172,7 @@ def category_of_counts(
     *,
     has_empty: bool,
 ) -> Category:
-    """Return the category of levels in these numbers of rows, rare ones of very many as one."""
+    """Return the category of levels and their counts of rows; rare ones of many are merged."""
     order = sorted(range(len(levels)), key=levels.__getitem__)
     levels = tuple(levels[j] for j in order)
     column = Category(name, levels, missing=has_empty).capped(counts[order])
@@ -191,7 +192,7 @@ def category_of_counts(
 
 
 def twins(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of texts that differ only by blanks or case."""
+    """Yield pairs of texts that differ only in blanks or case."""
     first_of: dict[str, str] = {}
     for text in texts:
         normalized = " ".join(text.split()).casefold()
@@ -201,7 +202,7 @@ def twins(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _columns(X: Any, names: Sequence[str] | None) -> tuple[list[str], Sequence[object]]:
-    """Return the names of the columns and the columns; ``names`` are for arrays of as many."""
+    """Return the names of the columns, and the columns; an array takes its names from ``names``."""
     if hasattr(X, "iloc"):
         frame_names = [str(name) for name in X.columns]
         columns = [X.iloc[:, j] for j in range(len(frame_names))]
@@ -225,14 +226,14 @@ def _columns(X: Any, names: Sequence[str] | None) -> tuple[list[str], Sequence[o
 
 
 def levels_of(column: object) -> Levels:
-    """Return any column as levels."""
+    """Return a column of any type as levels."""
     levels = _values(column, as_levels=True)
     assert isinstance(levels, Levels)
     return levels
 
 
 def _values(column: object, *, as_levels: bool) -> Floats | Levels:
-    """Return a column as floats with NaN (n,), or as levels."""
+    """Return a column as floats (n,), NaN where it is empty, or as levels."""
     if isinstance(column, np.ndarray):
         return _array_values(column, as_levels=as_levels)
     if hasattr(column, "iloc"):
@@ -282,7 +283,7 @@ def _pandas_values(column: Any, *, as_levels: bool) -> Floats | Levels:
         ) from error
     distinct = uniques.tolist()
     if distinct and not as_levels and are_numbers(distinct):
-        # the last entry is that of code −1, a missing value
+        # code −1, a missing value, takes the last entry
         return np.asarray(np.array([*map(float, distinct), np.nan])[codes])
     types = {type(value) for value in distinct}
     if len(types) == 1 and isinstance(distinct[0], (date, time, timedelta)):
@@ -294,7 +295,7 @@ def _pandas_values(column: Any, *, as_levels: bool) -> Floats | Levels:
 
 
 def are_numbers(values: Iterable[object]) -> bool:
-    """Return whether all values are numbers, of whatever type, and none is a Boolean."""
+    """Return whether all values are numbers of any type; Booleans are not numbers."""
     numbers = (int, float, np.integer, np.floating, Decimal)
     return all(isinstance(v, numbers) and not isinstance(v, bool) for v in values)
 
@@ -303,7 +304,7 @@ def _polars_values(column: Any, *, as_levels: bool) -> Floats | Levels:
     import polars as pl
 
     name = column.name
-    # Methods of a series take some names of columns for patterns.
+    # methods of a polars series would read some column names as patterns
     column = column.alias("values")
     dtype = column.dtype
     if dtype.is_temporal():
@@ -334,12 +335,12 @@ def _polars_values(column: Any, *, as_levels: bool) -> Floats | Levels:
 
 
 def _categorical_levels(column: Any) -> Levels:
-    """Return a column of polars' categories as levels, by the numbers that stand for them."""
+    """Return a categorical column of polars as levels, from polars' numbers of the categories."""
     import polars as pl
 
     numbers = column.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
     present = np.flatnonzero(np.bincount(numbers + 1)[1:])
-    # a row of each number, and the code of each; the last entry is that of missing values
+    # one row with each number, and the code of each number; missing values take the last entry
     row_of = np.zeros(present.max(initial=-1) + 2, np.intp)
     row_of[numbers] = np.arange(len(numbers))
     code_of = np.full(len(row_of), -1, np.int32)
@@ -348,7 +349,7 @@ def _categorical_levels(column: Any) -> Levels:
 
 
 def _short_levels(values: Sequence[str | None]) -> Levels:
-    """Return a few texts as levels, at a hundredth of what calls of a frame library cost."""
+    """Return a short list of texts as levels, 100 times as fast as a frame library."""
     code_of: dict[str, int] = {}
     codes = np.empty(len(values), np.int32)
     for row, value in enumerate(values):
@@ -361,9 +362,9 @@ def _levels(levels: list[str], codes: LevelCodes) -> Levels:
 
 
 def _rows_of_codes(codes: LevelCodes, n_levels: int) -> Codes:
-    """Return how many rows have each of the codes 0 … L − 1, (L,)."""
+    """Return the number of rows with each of the codes 0 … L − 1, (L,)."""
     if codes.itemsize == 1 and n_levels <= _FEW_LEVELS:
-        # a comparison of bytes is quicker than a conversion to wide integers
+        # comparing bytes is quicker than converting them to wide integers for np.bincount
         return np.array([np.count_nonzero(codes == code) for code in range(n_levels)], np.intp)
     return np.bincount(codes + 1, minlength=n_levels + 1)[1:]
 
@@ -382,22 +383,22 @@ def _time_values(name: object, times: Array, *, as_levels: bool) -> Floats | Lev
 
 
 def _used_levels(distinct: Sequence[object], codes: LevelCodes) -> Levels:
-    """Return levels as text, without those that no row has."""
+    """Return levels as text, without the levels that no row has."""
     n_rows = _rows_of_codes(codes, len(distinct))
     code_of: dict[str, int] = {}
     new_codes = []
     for value, n in zip(distinct, n_rows, strict=True):
-        # two values, such as 1 and 1.0, may be the same text
+        # two values, such as 1 and 1.0, may give the same text
         new_codes.append(code_of.setdefault(_level(value), len(code_of)) if n else -1)
     if new_codes == list(range(len(new_codes))):
         return Levels(list(code_of), codes, n_rows)
-    # the last entry of the table is that of code −1, a missing value
+    # code −1, a missing value, takes the last entry
     table = np.array([*new_codes, -1], np.int32)
     return _levels(list(code_of), table[codes])
 
 
 def _level(value: object) -> str:
-    """Return a level as text: the same number or date alike, whatever type it came in."""
+    """Return a level as text; equal numbers and equal dates of different types agree."""
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     if isinstance(value, (float, np.floating, Decimal)):
@@ -420,7 +421,7 @@ def _categorical_names(
     categorical: Sequence[int | str] | str | None,
     names: Sequence[str],
 ) -> Collection[str]:
-    """Return the names of columns that were given by name or by position, −1 being the last."""
+    """Return the names of columns that are given by name or by position; −1 is the last."""
     if categorical is None:
         return ()
     columns = [categorical] if isinstance(categorical, str) else categorical

@@ -1,4 +1,4 @@
-"""How text files write the numbers and dates of each column, as sums and models remember it."""
+"""How text files write the numbers and dates of each column; sums and models store this."""
 
 from __future__ import annotations
 
@@ -17,24 +17,27 @@ _THOUSANDS = ("", ",", ".", " ", "'")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Notation:
-    """How a text file writes the values of one column."""
+    """How a text file writes the values of one column.
+
+    An empty field means that the values have no such mark.
+    """
 
     kind: Kind = "number"
-    decimal: str = ""  # "." or ","; empty where no number has a mark
-    thousands: str = ""  # mark between thousands; empty where no number has one
+    decimal: str = ""  # decimal mark, "." or ","
+    thousands: str = ""  # mark between groups of three digits
     percent: bool = False
-    currency: str = ""  # such as "€"; a cell may lack it
-    unit: str = ""  # such as "kg", behind every number
-    date: str = ""  # such as "%d/%m/%Y", or "iso"
+    currency: str = ""  # such as "€"; single cells may lack it
+    unit: str = ""  # such as "kg"; it follows every number
+    date: str = ""  # format such as "%d/%m/%Y", or "iso"
 
     @property
     def is_plain(self) -> bool:
-        """Whether every program reads these numbers alike, since they have no marks."""
+        """Whether the numbers have no marks, so that every program reads them alike."""
         return self == Notation()
 
     @property
     def described(self) -> str:
-        """The marks in words, for messages."""
+        """A description of the marks, for messages."""
         marks = []
         if self.decimal:
             marks.append(f"the decimal mark {self.decimal!r}")
@@ -51,7 +54,7 @@ class Notation:
         return listed(marks) if marks else "plain numbers"
 
     def joined(self, other: Notation) -> Notation | None:
-        """Return the notation that fits the cells of both sides; None if there is none."""
+        """Return the notation that fits the cells of both columns; None if there is none."""
         decimal = _either(self.decimal, other.decimal)
         thousands = _either(self.thousands, other.thousands)
         currency = _either(self.currency, other.currency)
@@ -65,7 +68,7 @@ class Notation:
 
 
 def _either(a: str, b: str) -> str | None:
-    """Return the mark that one side has, empty where both have none; None if they differ."""
+    """Return the mark that is not empty, or "" if both are; None if they differ."""
     if a and b and a != b:
         return None
     return a or b
@@ -73,7 +76,7 @@ def _either(a: str, b: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Notations:
-    """The notations of columns by name: several where files wrote a column in several ways."""
+    """The notations of each column; it has several if files wrote it in several ways."""
 
     columns: Mapping[str, frozenset[Notation]]
 
@@ -82,7 +85,7 @@ class Notations:
         return cls({name: frozenset([notation]) for name, notation in columns.items()})
 
     def merged(self, other: Notations) -> Notations:
-        """Return the notations of both sides."""
+        """Return all notations of ``self`` and ``other``."""
         nothing: frozenset[Notation] = frozenset()
         columns = dict(self.columns)
         for name, notations in other.columns.items():
@@ -90,7 +93,7 @@ class Notations:
         return Notations(columns)
 
     def common(self) -> dict[str, Notation]:
-        """Return the notation of each column whose files agree in one."""
+        """Return the notation of each column for which one notation fits all files."""
         agreed: dict[str, Notation] = {}
         for name, notations in self.columns.items():
             notation = _joined_all(notations)
@@ -99,7 +102,7 @@ class Notations:
         return agreed
 
     def to_json(self) -> list[dict[str, object]]:
-        """Return each notation once, with the columns that have it."""
+        """Return a list of the notations, each with the columns that have it."""
         names_by_notation: dict[Notation, list[str]] = {}
         for name, notations in self.columns.items():
             for notation in notations:
@@ -112,7 +115,7 @@ class Notations:
 
     @classmethod
     def from_json(cls, documents: Any) -> Notations | None:
-        """Return the notations that a file holds; None where it holds none."""
+        """Return the notations that were read from a file; None if there are none."""
         if documents is None:
             return None
         columns: dict[str, frozenset[Notation]] = {}
@@ -132,7 +135,7 @@ class Notations:
 
 
 def merged_notations(a: Notations | None, b: Notations | None) -> Notations | None:
-    """Return the notations of both sides, of which either may be unknown."""
+    """Return all notations of ``a`` and ``b``; None means that they are not known."""
     if a is None or b is None:
         return b if a is None else a
     return a if a == b else a.merged(b)
@@ -154,7 +157,7 @@ def _given(notation: Notation) -> dict[str, object]:
 
 
 def _checked(notation: Notation) -> Notation:
-    """Return a notation of a file whose fields have their types and values."""
+    """Return a notation that was read from a file; raise if a field has a wrong type or value."""
     for field in fields(Notation):
         value = getattr(notation, field.name)
         if not isinstance(value, bool if field.name == "percent" else str):

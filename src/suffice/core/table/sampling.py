@@ -1,4 +1,4 @@
-"""Some of the rows: stratified samples and folds, seeded."""
+"""Stratified samples and folds of rows, from a seed."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -8,7 +8,7 @@ import numpy as np
 from suffice.core.table.table import Table
 from suffice.typing import Codes
 
-FEWEST = 10  # rows that a sample keeps of each class that has so many
+FEWEST = 10  # a sample keeps at least this many rows of each class, or all rows of it
 
 
 def ranks_within(codes: Codes, rng: np.random.Generator) -> Codes:
@@ -17,7 +17,10 @@ def ranks_within(codes: Codes, rng: np.random.Generator) -> Codes:
 
 
 def stratified_sample(codes: Codes, n_rows: int, seed: int) -> Codes:
-    """Return ``n_rows`` rows drawn at random, ascending, at least ten of every class; or all."""
+    """Draw ``n_rows`` row numbers, or all if there are fewer; return them in ascending order.
+
+    The sample has at least ten rows of every class, or all rows of a smaller class.
+    """
     if len(codes) <= n_rows:
         return np.arange(len(codes))
     order = np.random.default_rng(seed).permutation(len(codes))
@@ -28,7 +31,7 @@ def stratified_sample(codes: Codes, n_rows: int, seed: int) -> Codes:
 
 
 def places_within(codes: Codes, order: Codes) -> Codes:
-    """Return how many rows of its class come before each row, in an order of all rows, (n,)."""
+    """Return, for each row, how many rows of its class precede it in ``order``, (n,)."""
     order = order[np.argsort(codes[order], kind="stable")]
     counts = np.bincount(codes)
     starts = np.cumsum(counts) - counts
@@ -45,8 +48,8 @@ def stratified_folds(
 ) -> list[tuple[Codes, Codes]]:
     """Return (train, test) row numbers of folds over which every class is spread evenly.
 
-    ``together`` (n,) numbers sets of rows that stay in one fold, spread by the class of their
-    first row.
+    Rows with the same number in ``together`` (n,) stay in one fold. Such sets of rows are spread
+    over the folds by the class of their first row.
     """
     if together is not None:
         _, first, set_of = np.unique(together, return_index=True, return_inverse=True)
@@ -67,7 +70,7 @@ def folds_of_sets(
     set_of: Codes,
     folds: Iterable[tuple[Codes, Codes]],
 ) -> list[tuple[Codes, Codes]]:
-    """Return (train, test) row numbers of folds that are given by the numbers of sets."""
+    """Return (train, test) row numbers of folds of sets; ``set_of`` gives the set of each row."""
     row_folds = []
     for train, test in folds:
         rows_to_learn = np.flatnonzero(np.isin(set_of, train))
@@ -77,9 +80,9 @@ def folds_of_sets(
 
 
 def strided_sample(table: Table, n_rows: int) -> Table:
-    """Return about ``n_rows`` rows, evenly from every class, weighted to stand for all.
+    """Return about ``n_rows`` rows, evenly spaced in every class, weighted to represent all rows.
 
-    It takes every s-th row of a class, without drawing at random, and a small class whole.
+    It takes every s-th row of a large class and all rows of a small class; nothing is random.
     """
     codes = table.codes
     k = table.n_classes

@@ -1,4 +1,4 @@
-"""The columns of a mixed table: numbers, categories with their levels, and what is left out."""
+"""The columns of a mixed table: numbers, categories with their levels, and unused columns."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,13 +13,13 @@ from suffice.core.text.lists import quoted
 from suffice.errors import FeatureMismatchError, FileFormatError
 from suffice.typing import Array, Codes, Floats
 
-LevelCodes: TypeAlias = npt.NDArray[np.integer[Any]]  # numbers of levels, −1 for none
-MOST_LEVELS = 40  # of one category; beyond, the most frequent and "other"
+LevelCodes: TypeAlias = npt.NDArray[np.integer[Any]]  # codes of levels, −1 for no level
+MOST_LEVELS = 40  # a category with more keeps the most frequent levels and "other"
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A numeric column, perhaps with a value for its missing values and an indicator of them."""
+    """A numeric column; with ``fill``, missing values are filled and have an indicator."""
 
     name: str
     fill: float | None = None  # None: a missing value stays NaN
@@ -31,12 +31,12 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A column of levels; a missing value and the rare levels may be levels of their own."""
+    """A categorical column; missing values may be one more level, and so may rare levels."""
 
     name: str
     levels: tuple[str, ...]  # sorted
     missing: bool = False  # whether missing values count as a level
-    other: bool = False  # whether levels that are not listed count together as one
+    other: bool = False  # whether levels that are not listed are merged into one level
     kind = "category"
 
     @property
@@ -49,7 +49,7 @@ class Category:
 
     @property
     def values(self) -> tuple[str | None, ...]:
-        """What a cell of each level holds."""
+        """The value of a cell with each level; None is a missing value."""
         values: list[str | None] = list(self.levels)
         if self.missing:
             values.append(None)
@@ -58,9 +58,9 @@ class Category:
         return tuple(values)
 
     def merged(self, other: Self) -> Self:
-        """Return the column with the levels of both sides."""
-        # a side with an "other" level may have counted the levels it does not list in there:
-        # these count as "other" on both sides
+        """Return the column with the levels of ``self`` and ``other``."""
+        # the "other" level of one column may include levels that only the other column lists:
+        # these levels count as "other" in the result
         rare: set[str] = set()
         if self.other:
             rare |= set(other.levels) - set(self.levels)
@@ -75,7 +75,7 @@ class Category:
         )
 
     def capped(self, weights: Floats) -> Self:
-        """Return the column with its rare levels counted together, by the weight of each."""
+        """Return the column with its rare levels merged; ``weights`` has one entry per level."""
         if len(self.levels) <= MOST_LEVELS:
             return self
         heaviest = np.argsort(-weights[: len(self.levels)], kind="stable")[: MOST_LEVELS - 1]
@@ -83,11 +83,11 @@ class Category:
         return replace(self, levels=levels, other=True)
 
     def codes_of(self, levels: Sequence[str], codes: LevelCodes) -> LevelCodes:
-        """Return each row's indicator, −1 for none, from its code among ``levels``, or −1."""
+        """Convert codes of ``levels`` to codes of this column's levels; −1 means no level."""
         place_of = {level: place for place, level in enumerate(self.levels)}
         unknown = self.n_levels - 1 if self.other else -1
         empty = len(self.levels) if self.missing else -1
-        # the last entry of the table is that of code −1, a missing value
+        # code −1, a missing value, takes the last entry
         places = [place_of.get(level, unknown) for level in levels]
         if [*places, empty] == [*range(len(places)), -1]:
             return codes
@@ -96,7 +96,7 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A column that is not used, and why."""
+    """A column that is not used, and the reason."""
 
     name: str
     reason: str
@@ -108,10 +108,10 @@ Column: TypeAlias = Number | Category | LeftOut
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table in their order, and the features that sums are taken of.
+    """The columns of a table in their order, and the features that the sums describe.
 
-    The features are the numbers, then an indicator of missing values for each number that was
-    filled, then an indicator for each level of each category.
+    The features are the p numeric columns, then an indicator of missing values for each of the h
+    filled columns, then an indicator for each level of the q categories: C indicators in all.
     """
 
     columns: tuple[Column, ...]
@@ -122,16 +122,16 @@ class Schema:
 
     @cached_property
     def filled(self) -> Codes:
-        """Positions, among the numbers, of those that have an indicator of missing values."""
+        """Positions, among the numeric columns, of those with an indicator of missing values."""
         return np.array([j for j, c in enumerate(self.numbers) if c.fill is not None], np.intp)
 
     @property
     def fills(self) -> Floats:
-        """What stands in the missing values of these, (h,)."""
+        """Values that replace missing numbers in the filled columns, (h,)."""
         return np.array([c.fill for c in self.numbers if c.fill is not None], np.float64)
 
     def with_fills(self, fills: Floats) -> Self:
-        """Return the schema with other values in missing values, (h,)."""
+        """Return the schema with other values for the missing numbers, (h,)."""
         names = [self.numbers[j].name for j in self.filled]
         fill_of = dict(zip(names, fills.tolist(), strict=True))
         columns: list[Column] = []
@@ -148,14 +148,14 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all columns, also of those left out."""
+        """Names of all columns, including those left out."""
         return tuple(c.name for c in self.columns)
 
     @cached_property
     def starts(self) -> Codes:
-        """First indicator of each group, counted from the first of all, and the end.
+        """Position of each group's first indicator among all indicators, and their number.
 
-        The groups are the filled numbers, with one indicator each, then the categories.
+        The groups are the filled numeric columns, with one indicator each, then the categories.
         """
         sizes = [1] * len(self.filled) + [c.n_levels for c in self.categories]
         return np.cumsum([0, *sizes]).astype(np.intp)
@@ -174,14 +174,14 @@ class Schema:
 
     @cached_property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the features: the column's, or "column=level"."""
+        """Names of the features: "column", "column missing" or "column=level"."""
         numbers = [c.name for c in self.numbers]
         holes = [f"{self.numbers[j].name} missing" for j in self.filled]
         levels = [f"{c.name}={level}" for c in self.categories for level in c.level_names]
         return (*numbers, *holes, *levels)
 
     def merged(self, other: Self) -> Self:
-        """Return the schema of both sides: levels of either, and the same columns in one order."""
+        """Return the schema with the levels of both; the columns must be the same, in any order."""
         if self == other:
             return self
         other_columns = {c.name: c for c in other.columns}
@@ -194,7 +194,7 @@ class Schema:
         return type(self)(tuple(columns))
 
     def places_in(self, wider: Self) -> Codes:
-        """Return where each feature lies in another schema, −1 where it has no place."""
+        """Return the position of each feature in another schema, or −1 if it has none there."""
         place_of = {feature: place for place, feature in enumerate(wider._features())}
         places = []
         for feature in self._features():
@@ -203,7 +203,7 @@ class Schema:
         return np.array(places, np.intp)
 
     def _features(self) -> Iterator[tuple[str, ...]]:
-        """Yield what each feature stands for; names alone may be the same for several."""
+        """Yield a unique key for each feature; names may coincide, as "(missing)" and a level."""
         for number in self.numbers:
             yield (number.name,)
         for j in self.filled:
@@ -218,16 +218,16 @@ class Schema:
 
     @property
     def first_level(self) -> int:
-        """First feature that stands for a level."""
+        """Position of the first indicator of a level among the features."""
         return self.n_numbers + len(self.filled)
 
     @property
     def exceeds(self) -> bool:
-        """Whether a category has more levels than are kept apart."""
+        """Whether a category has more than ``MOST_LEVELS`` levels."""
         return any(len(c.levels) > MOST_LEVELS for c in self.categories)
 
     def capped(self, level_weights: Floats) -> Self:
-        """Return the schema with only the levels of most weight kept apart; weights (C,)."""
+        """Return the schema with rare levels merged, given the weight of each indicator, (C,)."""
         starts = self.starts[len(self.filled) : -1]
         capped = {}
         for category, start in zip(self.categories, starts, strict=True):
@@ -285,24 +285,24 @@ def _column_from_json(fields: dict[str, Any]) -> Column:
 
 @dataclass(frozen=True)
 class Encoding:
-    """From the columns of a table to the features a model reads, and back.
+    """Encode the columns of a table as the D features of a model, and decode them.
 
-    One level of each category, the reference, has no feature: a row of that level has 0 in all
-    indicators of the category. If the level is unknown, or the value is missing without a level for
-    it, the indicators are NaN.
+    One level of each category, the reference, has no feature: a row with that level has 0 in all
+    indicators of the category. The indicators are NaN if the level is unknown, or if the value is
+    missing and missing values are not a level.
 
-    With ``late_fills``, no feature is NaN: an empty number takes the value of its column, and a
-    category of unknown level takes the reference level.
+    With ``late_fills``, no feature is NaN: an empty number takes the fill value of its column, and
+    an unknown level becomes the reference level.
     """
 
     schema: Schema
-    reference: tuple[int, ...]  # level of each category that has no feature
-    # Values of missing values, one for each number; None leaves them NaN.
+    reference: tuple[int, ...]  # code of each category's reference level
+    # fill value of each numeric column; None leaves missing numbers NaN
     late_fills: tuple[float, ...] | None = None
 
     @classmethod
     def of(cls, schema: Schema, level_weights: Floats) -> Self:
-        """Return the encoding whose references are the levels of most weight; weights (C,)."""
+        """Return the encoding whose references are the heaviest levels, given weights (C,)."""
         edges = itertools.pairwise(schema.starts[len(schema.filled) :])
         return cls(schema, tuple(int(np.argmax(level_weights[lo:hi])) for lo, hi in edges))
 
@@ -342,7 +342,7 @@ class Encoding:
 
     @cached_property
     def kept(self) -> Codes:
-        """Features of the schema that have a place in the rows of the model, in order."""
+        """Positions, among the features of the schema, of the model's features."""
         schema = self.schema
         starts = schema.n_numbers + schema.starts[len(schema.filled) : -1]
         dropped = starts + np.array(self.reference, np.intp)
@@ -358,14 +358,14 @@ class Encoding:
 
     @cached_property
     def blocks(self) -> tuple[slice, ...]:
-        """Features of each category, in the rows of the model."""
+        """The slice of each category in the model's features."""
         sizes = [c.n_levels - 1 for c in self.schema.categories]
         edges = self.schema.first_level + np.cumsum([0, *sizes])
         return tuple(slice(lo, hi) for lo, hi in itertools.pairwise(edges))
 
     @cached_property
     def column_groups(self) -> list[Codes]:
-        """Features of each column that is read, in the order of the columns."""
+        """Positions of the model's features for each used column, in the order of the columns."""
         schema = self.schema
         groups: dict[str, list[int]] = {}
         for j, number in enumerate(schema.numbers):
@@ -380,7 +380,7 @@ class Encoding:
     def rows(self, x: Array, indicators: LevelCodes) -> Floats:
         """Return the rows of the model (n, D) from numbers (n, p) and indicators (n, h + q).
 
-        The indicators hold, for each group, the number of the level in the group, −1 for none.
+        ``indicators`` holds the code of the level in each group, or −1 for no level.
         """
         schema = self.schema
         n_filled = len(schema.filled)
@@ -393,7 +393,7 @@ class Encoding:
             codes = indicators[:, n_filled + j]
             rows[codes < 0, block] = np.nan
             on = np.flatnonzero((codes >= 0) & (codes != reference))
-            # levels after the reference move up by one place
+            # levels after the reference have features one place earlier
             rows[on, block.start + codes[on] - (codes[on] > reference)] = 1.0
         if self.late_fills is not None:
             numbers = rows[:, : schema.n_numbers]
@@ -403,7 +403,10 @@ class Encoding:
         return rows
 
     def columns(self, rows: Floats) -> dict[str, Array]:
-        """Return the columns of a table from rows of the model; the largest indicator wins."""
+        """Return the columns of a table from rows of the model.
+
+        A category takes the level with the largest indicator.
+        """
         schema = self.schema
         columns: dict[str, Array] = {}
         for j, number in enumerate(schema.numbers):
@@ -419,7 +422,7 @@ class Encoding:
 
 
 def _most_likely_levels(category: Category, indicators: Floats, reference: int) -> Array:
-    """Return the level with the largest indicator; the reference has 1 minus their sum."""
+    """Return the level with the largest indicator; the reference has 1 − Σ indicators."""
     rest = 1 - indicators.sum(1, keepdims=True)
     shares = np.concatenate(
         [indicators[:, :reference], rest, indicators[:, reference:]], axis=1

@@ -21,14 +21,14 @@ from suffice.typing import Codes, Flags, Floats, Labels, LabelsLike, RowsLike, W
 class Table:
     """Rows of numbers, each with its class and its weight."""
 
-    x: Matrix  # numbers (n, p), any memory order, perhaps on a device
-    classes: Labels  # sorted, some perhaps without rows  (K,)
+    x: Matrix  # numbers (n, p), in any memory order; they may lie on a device
+    classes: Labels  # sorted; a class may have no rows  (K,)
     codes: Codes  # class of each row  (n,)
-    weight: Floats | None = None  # None: every row counts once  (n,)
-    names: tuple[str, ...] | None = None  # of the features, where they have any  (D,)
-    # level of each row in each group, −1 for none  (n, h + q)
+    weight: Floats | None = None  # None: every row has weight 1  (n,)
+    names: tuple[str, ...] | None = None  # names of the features, if they have any  (D,)
+    # code of each row's level in each group of indicators, −1 for no level  (n, h + q)
     indicators: LevelCodes | None = None
-    schema: Schema | None = None  # of the columns, where not all are numbers
+    schema: Schema | None = None  # columns of a mixed table; None if all are numeric
 
     @classmethod
     def of(
@@ -50,11 +50,11 @@ class Table:
         Parameters
         ----------
         classes : array, optional
-            Labels known beforehand, which are kept even where no row has them.
+            All labels, if known beforehand; they are kept even if no row has them.
         missing : {"marginal", "indicator"}
-            Keep missing numbers as NaN, or fill them and mark them by an indicator.
+            Keep missing numbers as NaN, or fill them and add an indicator of missing values.
         schema : Schema, optional
-            What each column is; by default the columns themselves tell.
+            The kind of each column; by default it is derived from the column's values.
         names : sequence of str, optional
             Names of the columns of a mixed array.
         """
@@ -85,7 +85,7 @@ class Table:
 
     @classmethod
     def of_device(cls, x: DeviceArray, y: LabelsLike, sample_weight: WeightsLike) -> Self:
-        """Return rows that stay where they lie; labels and weights come to the host."""
+        """Return a table whose rows stay on the device; labels and weights are on the host."""
         labels, codes = encode(to_numpy(y))
         require_as_many(x.shape[0], len(codes))
         return cls(x, labels, codes, as_weights(to_numpy(sample_weight), len(codes)))
@@ -109,7 +109,7 @@ class Table:
 
     @property
     def weights(self) -> Floats:
-        """Weight of each row, ones where none were given, (n,)."""
+        """Weight of each row, 1 by default, (n,)."""
         return np.ones(self.n_rows) if self.weight is None else self.weight
 
     @property
@@ -119,17 +119,17 @@ class Table:
 
     @property
     def class_counts(self) -> Codes:
-        """Number of rows of positive weight of each class, (K,)."""
+        """Number of rows with positive weight in each class, (K,)."""
         codes = self.codes if self.weight is None else self.codes[self.weight > 0]
         return np.bincount(codes, minlength=self.n_classes).astype(np.intp)
 
     @property
     def has_absent_rows(self) -> bool:
-        """Whether some row has weight zero, and so counts as absent."""
+        """Whether some row has weight zero; such rows are ignored."""
         return self.weight is not None and not self.weight.all()
 
     def take(self, rows: Codes | Flags | slice | Sequence[int]) -> Self:
-        """Return some rows, by number, by slice or by mask; the classes stay."""
+        """Return some rows, by number, slice or mask; all classes are kept."""
         return replace(
             self,
             x=taken(self.x, np.arange(self.n_rows)[rows])
@@ -145,13 +145,16 @@ class Table:
         return replace(self, x=x, names=names)
 
     def indicator_features(self) -> LevelCodes:
-        """Return which of all indicators each row has, by group, −1 for none, (n, h + q)."""
+        """Return the position of each row's indicator in each group, or −1, (n, h + q).
+
+        Positions count through the indicators of all groups.
+        """
         assert self.schema is not None
         assert self.indicators is not None
         return np.where(self.indicators < 0, -1, self.indicators + self.schema.starts[:-1])
 
     def level_weights(self) -> Floats:
-        """Return the weight of each indicator, (C,)."""
+        """Return the total weight of the rows with each indicator, (C,)."""
         if self.schema is None or self.indicators is None:
             return np.zeros(0)
         indicators = self.indicator_features()
@@ -161,7 +164,10 @@ class Table:
         return sums.astype(np.float64)
 
     def encoded(self, encoding: Encoding | None = None) -> tuple[Self, Encoding | None]:
-        """Return the table as numbers alone, and how: None where it held numbers alone already."""
+        """Return the table with numeric features only, and the encoding that made them.
+
+        The encoding is None if all columns are numeric already.
+        """
         if self.schema is None or self.indicators is None:
             return self, None
         if encoding is None:
@@ -176,7 +182,7 @@ class Table:
         return table, encoding
 
     def counted(self) -> Self:
-        """Return the rows of positive weight, and the classes that these have."""
+        """Return the rows with positive weight, and only the classes that occur in them."""
         table = self.take(self.weights > 0) if self.has_absent_rows else self
         present = np.flatnonzero(np.bincount(table.codes, minlength=self.n_classes))
         if len(present) == self.n_classes:
@@ -187,7 +193,7 @@ class Table:
 
 @contextmanager
 def numbering_rows(table: Table) -> Iterator[None]:
-    """Let errors about a sample or a fold name the row and the column of the whole table."""
+    """Make errors about a sample or a fold name the row and column of the whole table."""
     try:
         yield
     except InvalidInputError:

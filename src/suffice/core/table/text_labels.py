@@ -1,4 +1,4 @@
-"""Many text labels as codes: a label that occurs a million times is looked at once."""
+"""Encode many text labels; a label that occurs a million times is read only once."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from suffice.core.table.cells import is_empty
 from suffice.typing import Array, Codes, Flags, Labels
 
 _MANY_ROWS = (
-    50_000  # below this, a look at every label is quick enough and Numba is not imported
+    50_000  # for fewer labels, reading each one is quick enough, and Numba is not imported
 )
-_MOST_RECORDS = 1 << 15  # distinct objects or texts that the compiled table has room for
+_MOST_RECORDS = 1 << 15  # the most distinct objects or texts that the hash table can hold
 _SLOTS = 1 << 17
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedLabels:
-    """Text labels as their sorted distinct values and codes; −1 is a row without a label."""
+    """Text labels as sorted distinct values and a code per row; −1 means no label."""
 
     classes: Labels  # (K,)
     codes: Codes  # (n,)
@@ -43,7 +43,7 @@ class EncodedLabels:
         return self.codes >= 0
 
     def take(self, rows: Codes) -> EncodedLabels:
-        """Return the labels of some rows, which must hold every class."""
+        """Return the labels of some rows; every class must occur in them."""
         return EncodedLabels(self.classes, self.codes[rows])
 
     def __array__(
@@ -51,7 +51,7 @@ class EncodedLabels:
         dtype: Any = None,
         copy: bool | None = None,  # noqa: FBT001 (NumPy's protocol)
     ) -> Array:
-        """Return the label of each row; None where there is none."""
+        """Return the label of each row, or None if the row has no label."""
         if (self.codes < 0).any():
             labels = np.append(self.classes.astype(object), [None])[self.codes]
         else:
@@ -60,7 +60,7 @@ class EncodedLabels:
 
 
 def encoded_text(y: object) -> EncodedLabels | None:
-    """Return text labels as codes; None where they are few, or something else than text."""
+    """Return text labels as codes, or None if they are few or not text."""
     if isinstance(y, EncodedLabels):
         return y
     if isinstance(y, (list, tuple)) or not hasattr(y, "__len__") or len(y) < _MANY_ROWS:
@@ -76,9 +76,9 @@ def encoded_text(y: object) -> EncodedLabels | None:
 
 
 def encode_records(y: Labels) -> tuple[Codes, Codes] | None:
-    """Return the code of each text of fixed width, by appearance, and where each appears first.
+    """Return a code for each text, by first appearance, and the first row of each code.
 
-    None where the texts are few, or most of them differ.
+    The texts have a fixed width. Return None if they are few, or if too many differ.
     """
     if len(y) < _MANY_ROWS or y.dtype.itemsize == 0:
         return None
@@ -87,7 +87,7 @@ def encode_records(y: Labels) -> tuple[Codes, Codes] | None:
 
 
 def _encoded_by_its_library(y: Any) -> EncodedLabels | None:
-    """Return the text of a series whose library numbers distinct values itself."""
+    """Encode a text series with the method of its library: pandas, polars or pyarrow."""
     if hasattr(y, "factorize"):  # pandas
         if getattr(y.dtype, "kind", None) != "O":
             return None
@@ -112,26 +112,26 @@ def _encoded_by_its_library(y: Any) -> EncodedLabels | None:
 
 
 def _encoded_objects(y: Labels) -> EncodedLabels | None:
-    """Return an array of Python objects as codes, if all that are not empty are text."""
+    """Return an array of Python objects as codes, or None if some object is not text or empty."""
     addresses = np.asarray(_Addresses(np.ascontiguousarray(y)))
     numbered = _numbered(addresses.view(np.uint32).reshape(len(y), -1))
     if numbered is not None:
         codes, first_rows = numbered
         return _sorted_classes(codes, y[first_rows].tolist())
-    # most labels are objects of their own: number them by what they say
+    # too many distinct objects: number the labels by value instead of by address
     code_of: defaultdict[object, int] = defaultdict()
     code_of.default_factory = code_of.__len__
     try:
         codes = np.fromiter(map(code_of.__getitem__, y), np.intp, len(y))
-    except TypeError:  # a value that cannot be hashed is not text
+    except TypeError:  # a value without a hash is not text
         return None
     return _sorted_classes(codes, list(code_of))
 
 
 def _sorted_classes(codes: Array, values: Sequence[object]) -> EncodedLabels | None:
-    """Return codes into the sorted texts; None where a value is neither text nor empty.
+    """Return the labels with sorted classes, or None if a value is neither text nor empty.
 
-    A text that ends with a zero character is left to the check that names its row.
+    Also return None if a text ends with a zero character: a later check names its row.
     """
     texts = []
     is_text = np.zeros(len(values), bool)
@@ -146,16 +146,16 @@ def _sorted_classes(codes: Array, values: Sequence[object]) -> EncodedLabels | N
     if not texts:
         return None
     classes, code_of_text = np.unique(np.array(texts), return_inverse=True)
-    code_of_value = np.full(len(values) + 1, -1)  # the last one is that of code −1
+    code_of_value = np.full(len(values) + 1, -1)  # code −1 takes the last entry
     code_of_value[:-1][is_text] = code_of_text
     return EncodedLabels(classes, code_of_value.astype(np.intp)[codes])
 
 
 class _Addresses:
-    """The memory of an array of objects, read as the addresses that it consists of."""
+    """The memory of an array of objects, read as the objects' addresses."""
 
     def __init__(self, objects: Labels) -> None:
-        self._objects = objects  # kept alive while the addresses are read
+        self._objects = objects  # the reference keeps the objects alive
         address = np.dtype(np.uintp).str
         interface = dict(objects.__array_interface__)
         interface["typestr"] = address
@@ -164,7 +164,7 @@ class _Addresses:
 
 
 def _numbered(words: Array) -> tuple[Codes, Codes] | None:
-    """Return the code of each record of words, and where each appears first; None if too many."""
+    """Return a code for each row of words, and the first row of each code; None if too many."""
     from suffice.core.compiled import read_only
     from suffice.core.table.loops import number_records
 

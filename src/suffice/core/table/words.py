@@ -16,7 +16,7 @@ from suffice.core.text.lists import quoted
 from suffice.errors import FeatureMismatchError, InvalidInputError
 from suffice.typing import RowsLike
 
-# two or more letters, digits or underscores: the words of scikit-learn's CountVectorizer
+# a word has two or more letters, digits or underscores, as in scikit-learn's CountVectorizer
 _WORD = re.compile(r"\b\w\w+\b")
 
 
@@ -42,11 +42,11 @@ class TextColumn:
 
     @property
     def schema(self) -> Schema:
-        """The schema of a table with this column: any text is read."""
+        """The schema of a table with this column; it accepts any text."""
         return Schema((Category(self.name, (), other=True),))
 
     def rows(self, X: RowsLike) -> CountRows:
-        """Return how often each word of the vocabulary occurs in each text; others are ignored."""
+        """Return how often each vocabulary word occurs in each text; other words are ignored."""
         from scipy.sparse import csr_array
 
         position = {word: j for j, word in enumerate(self.vocabulary)}
@@ -56,7 +56,7 @@ class TextColumn:
             columns.extend(position[word] for word in words_of(text) if word in position)
             starts.append(len(columns))
         shape = (len(starts) - 1, len(self.vocabulary))
-        # a word that occurs twice is two cells of 1, which add up
+        # a word that occurs twice gives two cells of 1, which are added up
         cells = (
             np.ones(len(columns)),
             np.array(columns, np.int64),
@@ -66,7 +66,7 @@ class TextColumn:
 
 
 def texts_of(X: Any, name: str) -> list[str]:
-    """Return the texts of a frame's column, or of a sequence of texts; a missing one is empty."""
+    """Return the texts of a frame's column or of a sequence; a missing text becomes empty."""
     cells = X
     columns = getattr(X, "columns", None)
     if columns is not None:

@@ -1,4 +1,4 @@
 """Numbers, lists and tables as text, for messages, reports and terminals.
 
-The modules import the standard library, NumPy, and Rich and pandas when these are asked for.
+The modules import the standard library and NumPy; Rich and pandas are imported when needed.
 """

@@ -1,12 +1,12 @@
-"""Names and labels in a sentence or a legend, and text that is safe to print."""
+"""Format names and labels for sentences and legends, and make text safe to print."""
 
 import re
 from collections.abc import Iterable, Sequence
 
-WIDEST = 22  # letters of a label in a legend or beside a tick
-_LONGEST_QUOTE = 80  # letters of a cell, label or name in a message
+WIDEST = 22  # most letters of a label in a legend or at a tick
+_LONGEST_QUOTE = 80  # most letters of a cell, label or name in a message
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-# control characters except tab and line feed, and marks that change the direction of writing
+# control characters except tab and line feed, and characters that change the writing direction
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _PASSWORD_IN_ADDRESS = re.compile(r"(:/+[^/\s:@]*:)\S*@")
 _PASSWORD = "passw(?:or)?d|pwd"
@@ -18,12 +18,12 @@ _NAMED_SECRET = re.compile(rf"(?i)((?:(?<=[?&])(?:{_SECRET})|{_PASSWORD})){_VALU
 
 
 def python_scalar(label: object) -> object:
-    """Return a NumPy scalar as a Python one; return anything else as it is."""
+    """Return a NumPy scalar as a Python scalar; return any other object unchanged."""
     return label.item() if hasattr(label, "item") else label
 
 
 def labels_of_one_type(labels: Sequence[object]) -> list[object]:
-    """Return labels for one column: as text if they have several types; NaN is None."""
+    """Return labels of one type: as text if they have several types; NaN becomes None."""
     cells = [None if label != label else label for label in labels]
     types = {type(label) for label in cells if label is not None}
     if len(types) < 2:
@@ -46,8 +46,8 @@ def noun_for(n: int, word: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
-    """Return names as a sentence lists them, the first few of many."""
-    if len(names) > most + 1:  # the name of one more is as short as the words "1 more"
+    """Return names as a list for a sentence; if there are many, only the first few."""
+    if len(names) > most + 1:  # instead of "1 more", the last name is given
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     if len(names) == 1:
         return names[0]
@@ -55,7 +55,7 @@ def listed(names: Sequence[str], most: int = 6) -> str:
 
 
 def quote(value: object) -> str:
-    """Return a cell, label or name as a message quotes it; a long text loses its middle."""
+    """Return a quoted cell, label or name for a message; a long text is cut in the middle."""
     scalar = python_scalar(value)
     if isinstance(scalar, str):
         scalar = _without_middle(scalar, _LONGEST_QUOTE)
@@ -63,16 +63,16 @@ def quote(value: object) -> str:
 
 
 def quoted(labels: Iterable[object], most: int = 4) -> str:
-    """Return labels as a message quotes them, the first few of many."""
+    """Return a list of quoted labels for a message; if there are many, only the first few."""
     names = [quote(label) for label in labels]
-    if len(names) <= most + 1:  # the name of one more is as short as the words "1 more"
+    if len(names) <= most + 1:  # instead of "1 more", the last name is given
         return ", ".join(names)
     return f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
 def shortened(labels: Sequence[object], width: int = WIDEST) -> tuple[str, ...]:
-    """Return labels as text of at most ``width`` letters, different ones kept different."""
-    # the end is cut, or the middle where the ends are what differs, or a number is put behind
+    """Return labels as text of at most ``width`` letters; different labels stay different."""
+    # cut the end of long labels; if that makes labels equal, cut the middle, or add a number
     texts = [" ".join(str(label).split()) for label in labels]
     n_different = len({str(label) for label in labels})
     for cut in (_without_end, _without_middle):
@@ -93,7 +93,7 @@ def printable(text: str) -> str:
 
 
 def without_passwords(text: str) -> str:
-    """Return text with stars for every password of a database's address in it."""
+    """Return text with every password in a database address replaced with stars."""
     without_addresses = _PASSWORD_IN_ADDRESS.sub(r"\1***@", text)
     return _NAMED_SECRET.sub(r"\1\2***", without_addresses)
 

@@ -1,4 +1,4 @@
-"""Numbers as people read them; one rule for every renderer."""
+"""Format numbers for people; every renderer uses these rules."""
 
 from collections.abc import Callable, Mapping
 
@@ -30,7 +30,7 @@ def short_number(value: float) -> str:
 
 
 def exact_number(value: float) -> str:
-    """Return a number with all its digits, up to twelve: one that readers compute with."""
+    """Return a number with up to twelve digits, for readers who compute with it."""
     return number(value, 12)
 
 
@@ -54,7 +54,7 @@ def _percent_number(p: float) -> str:
 
 
 def percent_label(share: float) -> str:
-    """Return a share in percent for a figure, with a decimal only where it matters."""
+    """Return a share in percent for a figure, with a decimal only if it matters."""
     value = 100 * share
     if value >= 10 or value == round(value):
         return f"{value:.0f} %"
@@ -69,7 +69,7 @@ def p_value(p: float | None) -> str:
 
 
 def p_statement(p: float, relation: str = "=") -> str:
-    """Return a p-value as a sentence has it, such as "p = 0.02"."""
+    """Return a p-value for a sentence, such as "p = 0.02"."""
     if not np.isfinite(p):
         return "p unknown"
     if p >= 0.995:
@@ -89,7 +89,7 @@ def duration(seconds: float) -> str:
 
 
 def count(value: float) -> str:
-    """Return an integer, or a weight."""
+    """Return a count or a weight, with commas between thousands."""
     if not np.isfinite(value):
         return NOTHING
     return f"{value:,.0f}" if float(value).is_integer() else number(value)
@@ -103,7 +103,7 @@ def weight_label(weight: float) -> str:
 
 
 def loss(value: float) -> str:
-    """Return a loss or an area, three digits after the point; "> 10" for larger ones."""
+    """Return a loss or an area with three decimals, or "> 10"."""
     if np.isnan(value):
         return NOTHING
     if value > 10:
@@ -111,13 +111,13 @@ def loss(value: float) -> str:
     size = abs(value)
     if size < 5e-5:
         return "0.000"
-    # four digits for a small number, so that an interval that excludes zero does not end in 0.000
+    # a small number gets four decimals: the end of an interval without zero must not read 0.000
     text = f"{value:.4f}" if size < 5e-4 else f"{value:.3f}"
     return text.replace("-", "−")
 
 
 def signed_difference(value: float) -> str:
-    """Return a difference, one digit after the point, with its sign."""
+    """Return a difference with its sign and one decimal."""
     if not np.isfinite(value):
         return NOTHING
     if abs(value) < 0.05:
@@ -128,7 +128,7 @@ def signed_difference(value: float) -> str:
 def percentage_points(difference_of_shares: float) -> str:
     """Return a difference of shares in percentage points, with its sign."""
     points = 100 * difference_of_shares
-    # two digits for a small number, so that an interval that excludes zero does not end in 0.0
+    # a small number gets two decimals: the end of an interval without zero must not read 0.0
     if 0.005 <= abs(points) < 0.05:
         return f"{points:+.2f}".replace("-", "−")
     return signed_difference(points)
@@ -150,7 +150,7 @@ STYLES: Mapping[str, Callable[[float], str]] = {
 
 
 def cell(value: float | str | None, style: str) -> str:
-    """Return a cell of a table as text; text stays text in every style."""
+    """Return a cell of a table as text; a cell that is text stays unchanged."""
     if value is None:
         return NOTHING
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Tables as lines of text, for a terminal, a notebook and pandas; values as JSON holds them."""
+"""Format tables as text, for terminals, as HTML and as pandas frames; convert values to JSON."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = dict[str, Any]
 Item = TypeVar("Item")
-MOST = 12  # rows or columns shown in a notebook
-_LEFT_OUT = ("", "–", "…")  # cells that stand for a number
+MOST = 12  # most rows or columns that a notebook shows
+_LEFT_OUT = ("", "–", "…")  # cells of a numeric column without a number
 _NUMBER = re.compile(r"(?:&lt;|&gt;|≤|≥)? ?[-−+]?\d|nan$|–$")
 
 
 def text_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table: names on the left, all other cells on the right."""
+    """Yield the lines of a table; the first column is aligned left, all others right."""
     lines = [list(head), *map(list, rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for name, *cells in lines:
@@ -37,7 +37,7 @@ def rich_table(
     right: Container[int] | None = None,
     styles: Sequence[str] = (),
 ) -> RichTable:
-    """Return a table for a terminal; by default numeric columns stand on the right."""
+    """Return a table for a terminal; by default, numeric columns are aligned right."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -58,9 +58,9 @@ def html_table(
     caption: str = "",
     best: int | None = None,
 ) -> str:
-    """Return a table in HTML, its best row marked; all text in it is escaped.
+    """Return a table in HTML with the row ``best`` marked; all text is escaped.
 
-    Numeric columns stand on the right, but for the first, which names the rows.
+    Numeric columns are aligned right, except the first column, which names the rows.
     """
     lines = [[_html_text(cell) for cell in row] for row in rows]
     aligned = []
@@ -83,17 +83,17 @@ def html_table(
 
 
 def titled_html(title: str, *parts: str) -> str:
-    """Return parts of HTML under a line that says what they are."""
+    """Return parts of HTML under a title."""
     return f"<div><p><strong>{escape(title)}</strong></p>{''.join(parts)}</div>"
 
 
 def first_rows(rows: Sequence[Item]) -> Sequence[Item]:
-    """Return the rows that a notebook shows: the first of many."""
+    """Return the rows that a notebook shows: all, or the first ``MOST``."""
     return rows[:MOST]
 
 
 class Tabled:
-    """A result whose ``repr`` is a sentence and whose ``rows()`` are a table."""
+    """A result with a sentence as its ``repr`` and a table as its ``rows()``."""
 
     __slots__ = ()
 
@@ -111,7 +111,7 @@ class Tabled:
         rows = self.rows()
         shown = list(first_rows(rows))
         best = getattr(self, "best_index", None) if len(rows) > 1 else None
-        if best is not None and best >= len(shown):  # the best row is always among those shown
+        if best is not None and best >= len(shown):  # always show the best row
             shown[-1] = rows[best]
             best = len(shown) - 1
         head: dict[str, None] = {}  # names in the order in which they first appear
@@ -139,13 +139,13 @@ def _terminal_text(value: object) -> str:
 
 
 def _all_begin_with_digits(texts: Iterable[str]) -> bool:
-    """Return whether all texts but empty ones are numbers, with a sign or a unit or not."""
+    """Return whether all non-empty texts begin with a number, such as "−3.1 %"."""
     filled = [text for text in texts if text]
     return bool(filled) and all(_NUMBER.match(text) for text in filled)
 
 
 def _all_numbers(texts: Iterable[str]) -> bool:
-    """Return whether all cells are numbers, but for those that stand for one."""
+    """Return whether all cells are numbers, apart from cells such as "–" for no number."""
     filled = [text for text in texts if text not in _LEFT_OUT]
     return bool(filled) and all(map(_is_number, filled))
 
@@ -159,10 +159,11 @@ def _is_number(text: str) -> bool:
 
 
 def json_value(value: object) -> Any:
-    """Return a value as JSON holds it.
+    """Return a value that can be written as JSON.
 
-    Arrays become lists, numbers that are not finite None, dataclasses and mappings objects, and
-    mappings with keys that are not text lists of pairs. Anything else becomes text.
+    Arrays become lists. Numbers that are not finite become None. Dataclasses and mappings become
+    objects; a mapping with a key that is not text becomes a list of pairs. Other values become
+    text.
     """
     if hasattr(value, "tolist"):
         value = value.tolist()
