@@ -13,7 +13,7 @@ import polars as pl
 
 import suffice as sf
 from benchmarks.timing import best_of, machine, table
-from suffice.core.moments.exact_collect import exact_sums
+from suffice.core.moments.exact_products import exact_sums
 from suffice.core.table import Table
 from suffice.privacy import RoundingGrid
 

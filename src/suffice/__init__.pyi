@@ -7,7 +7,7 @@ from . import plots as plots
 from . import privacy as privacy
 from . import sklearn as sklearn
 from . import streams as streams
-from .core.decision.costs import Costs as Costs
+from .core.decision.bayes_decision import Costs as Costs
 from .core.estimation.normal_inverse_wishart import (
     NormalInverseWishart as NormalInverseWishart,
 )

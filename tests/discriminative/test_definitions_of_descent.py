@@ -11,7 +11,7 @@ from suffice.discriminative import separation
 from suffice.discriminative.calculus import numerical_gradient
 from suffice.discriminative.gradient_descent import AveragedDescent
 from suffice.discriminative.newton import Newton, _inverse_bound, _last_step
-from suffice.discriminative.penalty import penalties
+from suffice.discriminative.penalty_choice import penalties
 from suffice.discriminative.solver import Step, Stopping
 from suffice.discriminative.starts import lda_start, random_start, zero_start
 from suffice.discriminative.stream import Stream

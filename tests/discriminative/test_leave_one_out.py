@@ -6,11 +6,11 @@ import pytest
 from suffice import LogisticRegression
 from suffice.core.table import Table
 from suffice.core.table.sampling import stratified_sample
-from suffice.discriminative import penalty
+from suffice.discriminative import penalty_choice
 from suffice.discriminative.design import Design
 from suffice.discriminative.logistic_fit import fit_logistic
 from suffice.discriminative.newton import newton_step
-from suffice.discriminative.penalty import held_out_loss, penalties
+from suffice.discriminative.penalty_choice import held_out_loss, penalties
 from suffice.discriminative.problem import coded_moments
 
 
@@ -101,7 +101,7 @@ def test_noise_is_shrunk_and_signal_is_not():
 
 def test_of_many_rows_a_sample_chooses_the_penalty(monkeypatch):
     x, y = _rows(3, n=400)
-    monkeypatch.setattr(penalty, "_JUDGED_ROWS", 60)
+    monkeypatch.setattr(penalty_choice, "_JUDGED_ROWS", 60)
     at = stratified_sample(y, 60, 0)
     fit = LogisticRegression(l2="auto").fit(x, y)
     assert fit.l2_ == LogisticRegression(l2="auto").fit(x[at], y[at]).l2_

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression as Peer
 
 import suffice as sf
 from suffice.core.table import Table
-from suffice.discriminative.penalty import _penalty_of_folds, penalties
+from suffice.discriminative.penalty_choice import _penalty_of_folds, penalties
 from suffice.errors import DegenerateDataWarning
 
 

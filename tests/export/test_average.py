@@ -10,7 +10,7 @@ from tests.export.test_sql import as_frame, run
 
 import suffice as sf
 from suffice.core.decision import Classifier
-from suffice.core.decision.costs import Costs, decision_by
+from suffice.core.decision.bayes_decision import Costs, decision_by
 from suffice.core.model.averaged import (
     AveragedModel,
     ForeignModel,

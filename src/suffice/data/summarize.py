@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 import polars as pl
 
 from suffice.core.moments import Moments
-from suffice.core.moments.exact_collect import warn_of_coarse_grid
+from suffice.core.moments.exact_products import warn_of_coarse_grid
 from suffice.core.moments.grid import RoundingGrid
 from suffice.core.table.schema import Schema
 from suffice.data.cluster.dask import sums_of_files

@@ -156,7 +156,9 @@ class Objective:
 
     .. math::  \sum_i -w_i \log p(y_i | z_i) + \tfrac12 \sum_j \lambda_j \phi_j^\top M \phi_j
 
-    M makes the penalty the sum of squares of K rows that sum to zero (``gram``).
+    M makes the penalty the sum of squares of K rows that sum to zero (``gram``). In the units of
+    the data it is (λ/2) Σ_j (s_j w_j)², since λ_j φ_j² = λ (s_j w_j)²; ``choose_penalty`` of
+    ``penalty_choice.py`` chooses λ.
     """
 
     design: Design

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from suffice.core.decision.bayes_decision import CostsLike
 from suffice.core.decision.classifier import Classifier
-from suffice.core.decision.costs import CostsLike
 from suffice.core.estimation.count_kinds import (
     decide_counts,
     estimate_counts,

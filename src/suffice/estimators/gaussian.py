@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Self
 
-from suffice.core.decision.costs import CostsLike
+from suffice.core.decision.bayes_decision import CostsLike
 from suffice.core.estimation.from_parameters import moments_of_parameters
 from suffice.core.estimation.normal_inverse_wishart import NormalInverseWishart
 from suffice.core.estimation.priors import Priors

@@ -14,9 +14,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.core.checks import is_number
+from suffice.core.decision.bayes_decision import CostsLike
 from suffice.core.decision.classifier import Classifier, check_temperature
 from suffice.core.decision.conformal import NonconformityScores, PredictionSets
-from suffice.core.decision.costs import CostsLike
 from suffice.core.decision.predictions import Predictions
 from suffice.core.estimation.estimate import chosen_settings, decide, estimate
 from suffice.core.estimation.fisher import DiscriminantSpace

@@ -30,7 +30,7 @@ from suffice.discriminative.descent_settings import (
 )
 from suffice.discriminative.logistic_fit import LogisticFit, fit_in_span, fit_logistic
 from suffice.discriminative.logistic_loss import against_first, sum_to_zero
-from suffice.discriminative.penalty import choose_penalty
+from suffice.discriminative.penalty_choice import choose_penalty
 from suffice.discriminative.problem import coded_moments, device_table, moments_to_fit
 from suffice.discriminative.row_span import RowSpan, is_solved_in_span
 from suffice.discriminative.scaling import reciprocals

@@ -7,8 +7,8 @@ from typing import Self
 
 from sklearn.utils.validation import check_is_fitted
 
+from suffice.core.decision.bayes_decision import CostsLike
 from suffice.core.decision.classifier import Classifier
-from suffice.core.decision.costs import CostsLike
 from suffice.core.estimation.count_settings import CountSettings
 from suffice.core.estimation.mixed_naive_bayes import MixedSettings
 from suffice.core.estimation.priors import Priors

@@ -26,7 +26,7 @@ State: TypeAlias = tuple[dict[str, object], dict[str, Array]]  # header and arra
 # Classes that a setting may have, and where each is defined: a file imports those that it names.
 VALUES: Mapping[str, str] = {
     "Categorical": "suffice.core.estimation.settings",
-    "Costs": "suffice.core.decision.costs",
+    "Costs": "suffice.core.decision.bayes_decision",
     "Dirichlet": "suffice.core.estimation.priors",
     "GradientDescent": "suffice.discriminative.descent_settings",
     "NewtonDescent": "suffice.discriminative.descent_settings",

@@ -19,7 +19,7 @@ from suffice.core.model import FullCovariance, scoring, sparse_scores
 from suffice.core.model.covariance import DiagonalCovariance
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.posterior import Argmax, Joint, LogDensity, LogPosterior, Posterior
-from suffice.core.moments import collect, count_sums, exact_collect, higher_moments
+from suffice.core.moments import collect, count_sums, exact_products, higher_moments
 from suffice.core.moments.count_sums import CountSums
 from suffice.core.moments.grid import BITS, RoundingGrid
 from suffice.core.table import Table
@@ -39,7 +39,7 @@ MODULES = (
     "suffice.core.model.loops",
     "suffice.core.model.tree_loops",
     "suffice.core.moments.count_loops",
-    "suffice.core.moments.exact_loops",
+    "suffice.core.moments.exact_product_loops",
     "suffice.core.moments.loops",
     "suffice.discriminative.loops",
 )
@@ -66,7 +66,7 @@ def interpreted(monkeypatch):
         collect,
         count_left_out,
         count_sums,
-        exact_collect,
+        exact_products,
         scoring,
         sparse_scores,
     ):

@@ -7,9 +7,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import suffice as sf
 from suffice.core.decision.any_classifier import BoundaryRule, DecisionRule
+from suffice.core.decision.bayes_decision import Costs
 from suffice.core.decision.classifier import Classifier
 from suffice.core.decision.conformal import NonconformityScores, PredictionSets
-from suffice.core.decision.costs import Costs
 from suffice.core.decision.error_intervals import effective_rows
 from suffice.core.decision.predictions import Predictions
 from suffice.core.decision.prior_shift import shifted_priors

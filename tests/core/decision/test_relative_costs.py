@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from suffice.core.decision.costs import Decision
+from suffice.core.decision.bayes_decision import Decision
 from suffice.core.decision.predictions import Predictions
 from suffice.evaluate.comparison.caveats import caveats_of_counts
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import suffice as sf
-from suffice.core.moments.exact_loops import split
+from suffice.core.moments.exact_product_loops import split
 from suffice.core.moments.grid import RoundingGrid
 from suffice.core.moments.loops import LANES
 from suffice.errors import (

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import suffice as sf
-from suffice.core.moments import exact_collect
+from suffice.core.moments import exact_products
 from suffice.core.moments.exact import ExactSums
 from suffice.core.moments.grid import RoundingGrid
 from suffice.core.moments.int128 import Int128
@@ -150,7 +150,7 @@ def test_compiled_and_plain_sums_have_the_same_digest(storage, weighted, order, 
     w = np.random.default_rng(2).integers(0, 3000, len(y)) if weighted else None
     grid = RoundingGrid.around(x)
     compiled = sf.Moments.of(x, y, w, exact=grid, storage=storage)
-    monkeypatch.setattr(exact_collect, "SMALL", 10**9)
+    monkeypatch.setattr(exact_products, "SMALL", 10**9)
     plain = sf.Moments.of(x, y, w, exact=grid, storage=storage)
     assert compiled.digest() == plain.digest()
     assert (
@@ -173,7 +173,7 @@ def test_compiled_sums_of_wide_rows_have_the_digest_of_plain_ones(
     grid = RoundingGrid.around(x)
     classes = np.arange(4)
     compiled = sf.Moments.of(x, y, w, classes=classes, exact=grid, storage=storage)
-    monkeypatch.setattr(exact_collect, "SMALL", x.size)
+    monkeypatch.setattr(exact_products, "SMALL", x.size)
     plain = sf.Moments.of(x, y, w, classes=classes, exact=grid, storage=storage)
     assert compiled.digest() == plain.digest()
 
@@ -445,7 +445,7 @@ def test_scatters_of_some_classes_at_a_time_are_those_of_all(monkeypatch):
 @pytest.mark.parametrize("most_numbers", [0, 10**9])  # compiled loops, and matrix products
 @pytest.mark.parametrize("weight", [None, 7])
 def test_sums_at_the_edge_of_the_grid_are_those_of_integers(most_numbers, weight, monkeypatch):
-    monkeypatch.setattr(exact_collect, "SMALL", most_numbers)
+    monkeypatch.setattr(exact_products, "SMALL", most_numbers)
     # q = 2²⁰ upper + lower with nearly the largest of both: products need all bits there are
     r = np.random.default_rng(0)
     q = (2**19 - 1) * 2**20 + 2**19 - 1 - r.integers(0, 100, (5000, 3))

@@ -1,7 +1,7 @@
 """From posteriors to decisions: the fitted classifier, costs, rejection and prior shift."""
 
+from suffice.core.decision.bayes_decision import Costs, Decision, decision_by
 from suffice.core.decision.classifier import Classifier, classifier_of
-from suffice.core.decision.costs import Costs, Decision, decision_by
 from suffice.core.decision.prior_shift import PriorShift, shifted_priors
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from suffice.core.decision.costs import Costs
+from suffice.core.decision.bayes_decision import Costs
 from suffice.core.model.geometry.boundary import Boundary
 from suffice.core.model.geometry.hyperplane import Hyperplane
 from suffice.core.model.geometry.surface import Surface

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from suffice.core.decision.any_classifier import DecisionRule, RuleLike
-from suffice.core.decision.costs import CostsLike, Decision, decision_by
+from suffice.core.decision.bayes_decision import CostsLike, Decision, decision_by
 from suffice.core.model.averaged import AveragedModel
 from suffice.core.model.bayes_error import BayesError, ErrorRate, linear_error, rule_error
 from suffice.core.model.class_model import ClassModel, row_count

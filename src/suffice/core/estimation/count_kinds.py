@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from suffice.core.decision.bayes_decision import decision_by
 from suffice.core.decision.classifier import Classifier, check_temperature
-from suffice.core.decision.costs import decision_by
 from suffice.core.estimation.count_left_out import (
     LeftOutRows,
     changed_complement_sums,

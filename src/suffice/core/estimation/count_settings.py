@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from suffice.core.checks import is_number
+from suffice.core.decision.bayes_decision import CostsLike
 from suffice.core.decision.classifier import check_temperature
-from suffice.core.decision.costs import CostsLike
 from suffice.core.estimation.priors import Priors, check_priors, class_priors
 from suffice.core.moments.count_sums import check_threshold
 from suffice.errors import InvalidParameterError, require_word

@@ -13,7 +13,7 @@ from typing import NoReturn, TypeAlias
 
 import numpy as np
 
-from suffice.core.estimation.covariance_estimates import (
+from suffice.core.estimation.covariance_structures import (
     DiagonalStructure,
     Estimates,
     FullStructure,

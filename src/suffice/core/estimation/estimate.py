@@ -1,7 +1,7 @@
 """Two verbs lead from sums to what predicts: ``estimate`` the model, then ``decide`` by it."""
 
+from suffice.core.decision.bayes_decision import decision_by
 from suffice.core.decision.classifier import Classifier, check_temperature
-from suffice.core.decision.costs import decision_by
 from suffice.core.estimation.categories import fit_indicators, numbers_of
 from suffice.core.estimation.chow_liu import fit_tree
 from suffice.core.estimation.gaussian import choose_family, fit_numbers

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suffice.core.decision.bayes_decision import CostsLike, decision_by
 from suffice.core.decision.classifier import Classifier, check_temperature
-from suffice.core.decision.costs import CostsLike, decision_by
 from suffice.core.estimation.count_kinds import COUNT_KINDS
 from suffice.core.estimation.count_settings import check_alpha
 from suffice.core.estimation.estimate import estimate

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from suffice.core.estimation.covariance_estimates import factored
+from suffice.core.estimation.covariance_structures import factored
 from suffice.core.estimation.degenerate import resolved_variances
 from suffice.core.estimation.groups import full_groups
 from suffice.core.estimation.plug_in import EstimationInput, gaussian_model

@@ -6,7 +6,7 @@ By maximum likelihood, from the weight w_k, the mean and the scatter M_k of each
     μ_k = Σ_{i: y_i = k} w_i x_i / w_k          (the means that ``Moments`` holds)
     Σ_k = M_k / w_k,  tied  Σ = Σ_k M_k / w          (``divisors.py``)
 
-Structures of covariances are in ``covariance_estimates.py``, pooling and shrinkage in
+Structures of covariances are in ``covariance_structures.py``, pooling and shrinkage in
 ``regularisation.py``.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.core.estimation.covariance_estimates import Estimates, FullStructure, Structure
+from suffice.core.estimation.covariance_structures import Estimates, FullStructure, Structure
 from suffice.core.estimation.degenerate import RankDeficiency, warn_of_deficient
 from suffice.core.estimation.divisors import divisors
 from suffice.core.estimation.priors import priors_among

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suffice.core.estimation.covariance_estimates import (
+from suffice.core.estimation.covariance_structures import (
     DiagonalStructure,
     FullStructure,
 )

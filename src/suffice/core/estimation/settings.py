@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar, cast
 import numpy as np
 
 from suffice.core.checks import is_number, is_whole_number
+from suffice.core.decision.bayes_decision import Costs, CostsLike
 from suffice.core.decision.classifier import check_temperature
-from suffice.core.decision.costs import Costs, CostsLike
-from suffice.core.estimation.covariance_estimates import (
+from suffice.core.estimation.covariance_structures import (
     DiagonalStructure,
     FullStructure,
     Structure,

@@ -15,8 +15,8 @@ from suffice.core.model.bayes_error import BayesError, gaussian_error
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.covariance import Covariance, DiagonalCovariance
 from suffice.core.model.device import score_anywhere
-from suffice.core.model.elliptical import EllipticalModel
 from suffice.core.model.linear import discriminant
+from suffice.core.model.missing_values import EllipticalModel
 from suffice.core.model.posterior import Readout
 from suffice.core.model.scoring import Formula, Scorer
 from suffice.core.model.student import StudentModel

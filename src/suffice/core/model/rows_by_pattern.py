@@ -1,6 +1,6 @@
 """Rows with missing values, sorted by which of their features were observed.
 
-The density of the observed part, log N(x_o; μ_o, Σ_oo), is in ``gaussian.py``.
+The density of the observed part, log N(x_o; μ_o, Σ_oo), is in ``missing_values.py``.
 """
 
 from __future__ import annotations

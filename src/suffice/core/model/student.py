@@ -9,7 +9,7 @@ from typing import NoReturn, Self
 import numpy as np
 
 from suffice.core.model.covariance import Covariance
-from suffice.core.model.elliptical import EllipticalModel
+from suffice.core.model.missing_values import EllipticalModel
 from suffice.core.model.posterior import Joint, Readout
 from suffice.core.model.scoring import Formula, Scorer
 from suffice.core.moments import Moments

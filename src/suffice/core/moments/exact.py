@@ -1,6 +1,6 @@
 """Exact sums: integers on a grid, a commutative group under ``+`` and ``-``.
 
-Their products are collected from rows in ``exact_collect.py`` and ``exact_loops.py``.
+Their products are collected from rows in ``exact_products.py`` and ``exact_product_loops.py``.
 """
 
 from __future__ import annotations

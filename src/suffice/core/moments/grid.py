@@ -16,7 +16,6 @@ from suffice.typing import Array, Floats
 BITS = 39  # |q| < 2³⁹, so that sums of 2⁴⁸ products fit into 127 bits
 _LARGEST = float(1 << BITS)
 _EXPONENTS = range(-900, 901)
-HALF = 20  # bits of the lower half of q; |upper|, |lower| ≤ 2¹⁹
 HEADROOM = 3  # bits: how far later rows may lie outside the rows that "auto" has seen
 
 
@@ -129,17 +128,6 @@ class RoundingGrid:
         q = np.subtract(x, self.origins, dtype=np.float64)
         q *= np.ldexp(1.0, -self.exponents)
         return np.rint(q, out=q)
-
-    @staticmethod
-    def halves(q: Floats) -> tuple[Floats, Floats]:
-        """Return upper and lower, integers of at most 19 bits, of values in steps.
-
-        The products of halves add up without rounding. ``exact_loops.split`` is the compiled twin.
-        """
-        # q = 2²⁰ upper + lower,  upper = round(q / 2²⁰)
-        upper = np.rint(q * 0.5**HALF)
-        lower = q - upper * 2.0**HALF
-        return upper, lower
 
     @staticmethod
     def holds(q: Floats) -> bool:

@@ -23,7 +23,7 @@ from suffice.core.moments.collect import (
     smallest_storage,
 )
 from suffice.core.moments.exact import ExactSums
-from suffice.core.moments.exact_collect import (
+from suffice.core.moments.exact_products import (
     exact_sums,
     refuse_incomplete,
     warn_of_coarse_grid,
@@ -92,7 +92,9 @@ _FIRST_ROWS = 4096  # searched for missing numbers before the pass
 class Moments:
     """Weight, mean and centred scatter of each of K classes in d features.
 
-    M_k = Σ_{i : y_i = k} w_i (x_i − μ_k)(x_i − μ_k)ᵀ
+    Of the rows i of class k, y_i = k, with weights w_i:
+
+        w_k = Σ_i w_i,   μ_k = Σ_i w_i x_i / w_k,   M_k = Σ_i w_i (x_i − μ_k)(x_i − μ_k)ᵀ
 
     ``a + b`` describes the rows of both, in any order and grouping; ``total - part`` describes the
     rows of ``total`` without those of ``part``; ``Moments.empty()`` changes nothing. Scatter is

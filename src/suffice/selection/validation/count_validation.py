@@ -7,8 +7,8 @@ from typing import Protocol, TypeGuard
 
 import numpy as np
 
+from suffice.core.decision.bayes_decision import CostsLike
 from suffice.core.decision.classifier import check_temperature
-from suffice.core.decision.costs import CostsLike
 from suffice.core.decision.predictions import Predictions, losses_of_rows
 from suffice.core.estimation.count_kinds import (
     decide_counts,

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from suffice.core.decision.costs import CostsLike
+from suffice.core.decision.bayes_decision import CostsLike
 from suffice.core.estimation.priors import Priors
 from suffice.core.estimation.settings import CategoricalLike, PowerLike, Settings
 from suffice.core.moments import Moments

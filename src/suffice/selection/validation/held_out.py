@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from suffice.core.decision.predictions import losses_of_rows, summed_losses
-from suffice.core.estimation.covariance_estimates import (
+from suffice.core.estimation.covariance_structures import (
     FullStructure,
 )
 from suffice.core.estimation.degenerate import ReferenceCovariance, resolved_variances

@@ -14,7 +14,7 @@ from scipy.special import log_softmax, logsumexp
 from scipy.stats import multivariate_normal, multivariate_t
 
 import suffice as sf
-from suffice.core.model import class_model, elliptical, rows_by_pattern
+from suffice.core.model import class_model, missing_values, rows_by_pattern
 from suffice.core.model.class_model import MarginalModel
 from suffice.core.model.rows_by_pattern import MissingPatterns
 from suffice.errors import InvalidInputError, InvalidParameterError
@@ -80,7 +80,7 @@ def brute_densities(model, x):
 @pytest.fixture
 def compiled(monkeypatch):
     """Send even few rows through compiled loops, in short runs."""
-    monkeypatch.setattr(elliptical, "SMALL", -1)
+    monkeypatch.setattr(missing_values, "SMALL", -1)
     monkeypatch.setattr(rows_by_pattern, "LONGEST_RUN", 2)
 
 
@@ -97,7 +97,7 @@ def test_marginals_are_those_of_scipy(name, how, seed, share):
     joint = a + model.log_priors
     with pytest.MonkeyPatch.context() as patch:
         if how == "compiled":
-            patch.setattr(elliptical, "SMALL", -1)
+            patch.setattr(missing_values, "SMALL", -1)
             patch.setattr(rows_by_pattern, "LONGEST_RUN", 2)
         reader = model.allowing_missing()
         np.testing.assert_allclose(reader.class_log_density(x), a, rtol=1e-10, atol=1e-10)
@@ -273,7 +273,7 @@ def test_the_order_of_rows_and_their_storage_change_nothing(name):
 @pytest.mark.parametrize("small", [-1, 100_000])
 @pytest.mark.parametrize("name", ["full", "tied", "diagonal", "student"])
 def test_far_from_the_origin_no_digits_are_lost(name, small, monkeypatch):
-    monkeypatch.setattr(elliptical, "SMALL", small)
+    monkeypatch.setattr(missing_values, "SMALL", small)
     near, far = fitted(name), fitted(name, offset=2.0**27)
     x = np.round(with_holes(data(2)[0], 0.3) * 2**20) / 2**20
     expected = near.allowing_missing().posterior(x)

@@ -1,4 +1,12 @@
-"""Classes whose density depends on x through a squared distance: Gaussian and Student t."""
+"""Missing values at prediction: integrated out of Gaussian and Student t classes, or filled.
+
+Only the observed features x_o of a row count. Those of a Gaussian class are Gaussian:
+
+    p(x_o | k) = ∫ p(x_o, x_m | k) dx_m = N(x_o; μ_o, Σ_oo)
+    E[x_m | x_o, k] = μ_m + Σ_mo Σ_oo⁻¹ (x_o − μ_o)
+
+Fitting with missing values is in ``core/missing``.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +25,10 @@ from suffice.typing import Array, Codes, Floats, RowsLike
 
 
 class EllipticalModel(ClassModel):
-    """Class k has density g_k((x − m_k)ᵀ Ψ_k⁻¹ (x − m_k)), marginals the same of m_o and Ψ_oo."""
+    """Class k has density g_k((x − m_k)ᵀ Ψ_k⁻¹ (x − m_k)), marginals the same of m_o and Ψ_oo.
+
+    A Gaussian has m = μ and Ψ = Σ.
+    """
 
     group_of: Codes  # group of each class  (K,)
 

@@ -1,4 +1,7 @@
-"""Costs of decisions, and the decision with the lowest expected cost."""
+"""The Bayes decision: the action with the lowest expected cost, argmin_a Σ_k C[a, k] p(k | x).
+
+Where every error costs the same it is the MAP class, argmax_k p(k | x).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -105,7 +108,9 @@ class Decision:
         """Return the action with the lowest expected cost, (n,); ties go to the first."""
         p = np.asarray(posterior, np.float64)
         if self.costs is not None and not self.is_map:
+            # argmin_a Σ_k C[a, k] p(k | x)
             return np.asarray((p @ self.relative.T).argmin(axis=1))
+        # MAP: argmin_a Σ_{k ≠ a} p(k | x) = argmax_k p(k | x)
         best: Codes = p.argmax(axis=1)
         if self.reject is None:
             return best

@@ -1,4 +1,9 @@
-"""From rows to exact sums: few rows by matrix products, many by compiled loops in threads."""
+"""The exact products of rows, P = Σ q qᵀ, and their sums s = Σ q, as integers of 128 bits.
+
+A row in steps of the grid, q, is split: hi = round(q / 2²⁰), lo = q − 2²⁰ hi, called ``upper`` and
+``lower``. Products of both are small enough to be added as floats without rounding. Few rows are
+added by matrix products, many by the compiled loops of ``exact_product_loops.py``, in threads.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ import numpy as np
 
 from suffice.core.moments.collect import SMALL, in_threads
 from suffice.core.moments.exact import MOST_WEIGHT, ExactSums, refuse_large_weight
-from suffice.core.moments.grid import BITS, HALF, RoundingGrid
+from suffice.core.moments.grid import BITS, RoundingGrid
 from suffice.core.moments.int128 import Int128, Integers, Words
 from suffice.core.moments.scatter import Storage
 from suffice.core.table import Table
@@ -17,6 +22,7 @@ from suffice.core.text.lists import quoted
 from suffice.errors import InvalidInputError, InvalidParameterError, LostDetailWarning, warn
 from suffice.typing import Codes, Floats
 
+HALF = 20  # bits of the lower half of q; |upper|, |lower| ≤ 2¹⁹
 # (upper + lower)² ≤ 2⁴⁰ times a digit of a weight, at most 7, adds up below 2⁵³ in 1,024 rows
 _BLOCK_ROWS = 512
 _LOOP_ROWS = 4096  # of a block that a compiled loop sorts by class
@@ -197,7 +203,7 @@ def _class_sums(
         q = grid.in_steps(x[block])
         if not grid.holds(q):
             return None
-        upper, lower = grid.halves(q)
+        upper, lower = halves(q)
         w = None if digits is None else digits[block, None]
         sums[0] += _weighed(upper, w).sum(0).astype(np.int64)
         sums[1] += _weighed(lower, w).sum(0).astype(np.int64)
@@ -208,6 +214,14 @@ def _class_sums(
             else:
                 gram += product.astype(np.int64)
     return sums
+
+
+def halves(q: Floats) -> tuple[Floats, Floats]:
+    """Return hi and lo, integers of at most 19 bits, of values in steps of the grid."""
+    # q = 2²⁰ hi + lo,  hi = round(q / 2²⁰); compiled: ``exact_product_loops.split``
+    upper = np.rint(q * 0.5**HALF)
+    lower = q - upper * 2.0**HALF
+    return upper, lower
 
 
 def _weighed(values: Floats, w: Floats | None) -> Floats:
@@ -241,7 +255,7 @@ def _loop_sums(
     rows: Table, empty: ExactSums, lo: int, hi: int, digits: Floats, *, numbered: bool
 ) -> tuple[Int128, Int128]:
     from suffice.core.compiled import read_only
-    from suffice.core.moments import exact_loops
+    from suffice.core.moments import exact_product_loops
 
     d = empty.n_features
     padded = -(-d // 4) * 4
@@ -252,7 +266,7 @@ def _loop_sums(
     block = max(_LOOP_ROWS, 128 * rows.n_classes)
     if d > _WIDE and not by_column:
         block = hi - lo
-    is_inside, _ = exact_loops.exact_chunk(
+    is_inside, _ = exact_product_loops.exact_chunk(
         x,
         codes,
         w,

@@ -1,4 +1,4 @@
-"""Compiled accumulation of exact sums: three products of small integers, free of rounding."""
+"""Compiled exact products of rows: three products of small integers, free of rounding."""
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 
 import numpy as np
