@@ -60,17 +60,43 @@ def encoded(labels: pl.Series) -> tuple[Labels, Codes]:
     """Return the sorted distinct labels (K,) and each row's code into them (n,)."""
     if labels.dtype != pl.String:
         return encode(labels.to_numpy())
+    distinct = _distinct(labels)
+    codes = labels.cast(pl.Enum(distinct))
+    return _as_labels(distinct), _as_codes(codes)
+
+
+def _distinct(labels: pl.Series) -> pl.Series:
+    """Return the sorted distinct labels (K,), which NumPy must be able to hold."""
     distinct = labels.unique().sort()
     for label in distinct.filter(distinct.str.ends_with("\0")).head(1):
         raise InvalidInputError(
             f"label {label!r} ends in a null character, which NumPy would drop: remove it"
         )
-    codes = labels.cast(pl.Enum(distinct)).to_physical().to_numpy().astype(np.intp)
-    return np.array(distinct.to_list(), dtype=np.str_), codes
+    return distinct
+
+
+def _as_labels(distinct: pl.Series) -> Labels:
+    return np.array(distinct.to_list(), dtype=np.str_)
+
+
+def _as_codes(labels: pl.Series) -> Codes:
+    return labels.to_physical().to_numpy().astype(np.intp)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Consecutive frames of a source, and the memory that their numbers are copied to."""
+
+    pieces: Sequence[pl.DataFrame]
+    block: Floats  # (features, rows or more)
+    first_row: int  # for messages
 
 
 class Loader:
-    """Frames to chunks through a few blocks of memory, which later chunks overwrite in turn."""
+    """Frames to chunks through a few blocks of memory, which later chunks overwrite in turn.
+
+    Threads may load parts side by side, unless the chunks add levels to the schema.
+    """
 
     def __init__(
         self,
@@ -87,20 +113,28 @@ class Loader:
         self._blocks = cycle([self._empty_block(n_rows, device) for _ in range(n_blocks)])
         self._schema = roles.schema  # with the levels seen so far
         self._label = label
-        self._next_row = first_row  # for messages
+        self._next_row = first_row
+        # The distinct labels of the last chunk: mostly those of the next, too.
+        self._distinct: pl.Series | None = None
 
     def _empty_block(self, n_rows: int, device: Device | None) -> Floats:
         shape = (len(self.roles.numbers), n_rows)
         return np.empty(shape) if device is None else copied_quickly(shape, device)
 
-    def load(self, pieces: Sequence[pl.DataFrame]) -> tuple[Chunk, RowsRead]:
+    def part(self, pieces: Sequence[pl.DataFrame]) -> Part:
+        """Return the next frames with the memory to load them to; frames come in order."""
+        part = Part(pieces, next(self._blocks), self._next_row)
+        self._next_row += sum(piece.height for piece in pieces)
+        return part
+
+    def load(self, part: Part) -> tuple[Chunk, RowsRead]:
         """Return the usable rows of consecutive frames, and how many are left out."""
-        x = self._filled(pieces)
+        pieces = part.pieces
+        first_row = part.first_row
+        x = self._filled(part)
         names = [name for name in pieces[0].columns if name not in self._numbers]
         others = pl.concat([piece.select(map(exactly, names)) for piece in pieces])
         others = self._with_merged_labels(others)
-        first_row = self._next_row
-        self._next_row += len(x)
         gaps: dict[str, int] = {}
         usable: Flags = np.ones(len(x), bool)
         for name in (self.roles.target, self.roles.weight):
@@ -137,13 +171,32 @@ class Loader:
             self.roles.merge.applied(others.get_column(self.roles.target))
         )
 
-    def _filled(self, pieces: Sequence[pl.DataFrame]) -> Floats:
-        edges = list(accumulate((piece.height for piece in pieces), initial=0))
-        block = next(self._blocks)[:, : edges[-1]]
+    def _filled(self, part: Part) -> Floats:
+        edges = list(accumulate((piece.height for piece in part.pieces), initial=0))
+        block = part.block[:, : edges[-1]]
         for name, column in zip(self.roles.numbers, block, strict=True):
-            for piece, start in zip(pieces, edges, strict=False):
+            for piece, start in zip(part.pieces, edges, strict=False):
                 column[start : start + piece.height] = as_numbers(values_of(piece, name))
         return block.T
+
+    def _encoded(self, labels: pl.Series) -> tuple[Labels, Codes]:
+        """Return the same as ``encoded``, without a search for the labels of the last chunk."""
+        distinct = self._distinct
+        if labels.dtype != pl.String or distinct is None:
+            return self._encoded_anew(labels)
+        known = labels.cast(pl.Enum(distinct), strict=False)
+        if known.null_count():
+            return self._encoded_anew(labels)
+        codes = _as_codes(known)
+        occurs = np.bincount(codes, minlength=len(distinct)) > 0
+        if not occurs.all():
+            return self._encoded_anew(labels)
+        return _as_labels(distinct), codes
+
+    def _encoded_anew(self, labels: pl.Series) -> tuple[Labels, Codes]:
+        classes, codes = encoded(labels)
+        self._distinct = pl.Series(classes) if labels.dtype == pl.String else None
+        return classes, codes
 
     def _has_weight(self, others: pl.DataFrame) -> Flags:
         """Return which rows count: those of weight zero are as if they were absent."""
@@ -154,7 +207,7 @@ class Loader:
 
     def _chunk(self, frame: pl.DataFrame, x: Floats) -> Chunk:
         roles = self.roles
-        classes, codes = encoded(values_of(frame, roles.target or ""))
+        classes, codes = self._encoded(values_of(frame, roles.target or ""))
         weight = None if roles.weight is None else frame.get_column(roles.weight).to_numpy()
         kept = frame.select(map(exactly, roles.kept))
         if self._schema is None:
@@ -231,7 +284,7 @@ def chunks_of(
     loader = Loader(roles, n_rows, source.label)
     report = source.report_to(progress)
     for pieces in blocks_of(frames_of(source, roles), n_rows):
-        chunk, left_out = loader.load(pieces)
+        chunk, left_out = loader.load(loader.part(pieces))
         total += left_out
         if chunk.table.n_rows:
             yield chunk
@@ -258,7 +311,8 @@ def load_rows(
         frames = [pl.concat(frames).with_row_index(numbered)]
         roles = replace(roles, kept=(numbered, *also))
     n_rows = sum(frame.height for frame in frames)
-    chunk, left_out = Loader(roles, n_rows, source.label).load(frames)
+    loader = Loader(roles, n_rows, source.label)
+    chunk, left_out = loader.load(loader.part(frames))
     left_out.warn()
     require_rows(chunk.table.n_rows, source.label)
     require_classes(chunk.table.classes, chunk.table.n_rows, roles, source.label)

@@ -16,7 +16,7 @@ from suffice.data.columns.roles import Roles
 from suffice.data.options import SumSettings
 from suffice.data.rows import loading
 from suffice.data.rows.left_out import RowsRead
-from suffice.data.rows.loading import Chunk
+from suffice.data.rows.loading import Chunk, Part
 from suffice.data.source import RowsDone
 from suffice.errors import LostDetailWarning, warn
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_PATTERNS = 512  # of missing cells, in each class
-_MOST_THREADS = 8  # more would wait for the one that loads
+_MOST_THREADS = 8  # more would wait for the one that reads
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,17 +68,24 @@ def running_sums(
         device=settings.device,
         first_row=first_row,
     )
-    loaded = (loader.load(pieces) for pieces in loading.blocks_of(frames, n_rows))
+    parts = (loader.part(pieces) for pieces in loading.blocks_of(frames, n_rows))
 
-    def summed(part: tuple[Chunk, RowsRead]) -> Summed:
-        chunk, left_out = part
+    def summed(loaded: tuple[Chunk, RowsRead]) -> Summed:
+        chunk, left_out = loaded
         with at_most(1):
             return Summed(moments_of(chunk.table, settings), left_out)
 
+    def loaded_and_summed(part: Part) -> Summed:
+        return summed(loader.load(part))
+
+    if roles.schema is None:
+        sums = over_stream(loaded_and_summed, parts, n_threads)
+    else:  # levels are numbered in the order of the rows
+        sums = over_stream(summed, map(loader.load, parts), n_threads)
     if total is None:
         total = Summed()
-    for part in over_stream(summed, loaded, n_threads):
-        total += part
+    for more in sums:
+        total += more
         yield total
 
 
