@@ -1,5 +1,5 @@
-"""Choosing settings by held-out rows: folds, cross-validation, leave-one-out, the search.
+"""Choice of settings by held-out rows: folds, cross-validation, leave-one-out, the search.
 
-Works on sums and models of ``core``, and imports ``data``, ``discriminative`` and ``core``; it does
-not import estimators.
+Works on the sums and models of ``core``. Imports ``data``, ``discriminative`` and ``core``, but no
+estimators.
 """

@@ -1,4 +1,4 @@
-"""Worker processes that share the work of this one, where threads would wait for each other."""
+"""Worker processes that share the work of this process, for tasks that threads would block."""
 
 import os
 import pickle
@@ -21,19 +21,19 @@ Shared = TypeVar("Shared")
 Task = TypeVar("Task", bound=Hashable)
 Result = TypeVar("Result")
 
-_MOST_WORKERS = 3  # each imports all modules again, and has memory of its own
+_MOST_WORKERS = 3  # each worker imports all modules again and has its own memory
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_load_job = lru_cache(1)(pickle.loads)  # many tasks in a row belong to one job
+_load_job = lru_cache(1)(pickle.loads)  # successive tasks often belong to the same job
 
 
 class Worker:
-    """A process that does one task after the other."""
+    """A process that computes one task at a time."""
 
     def __init__(self, modules: Sequence[str]) -> None:
         context = get_context("spawn")
         self._pipe, other_end = context.Pipe()
         self._process = context.Process(target=_serve, args=(other_end, modules), daemon=True)
-        # a spawned process runs the script of the user again, unless it cannot find it
+        # A spawned process would run the user's script again; an empty main module prevents this.
         main = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")
         try:
@@ -43,7 +43,7 @@ class Worker:
         other_end.close()
 
     def run(self, job: bytes, task: Hashable) -> Any:
-        """Return the result of a task of a job; None if it fails or the process has ended."""
+        """Return the result of a task of a job; None if the task fails or the process has ended."""
         try:
             self._pipe.send((job, task))
             return pickle.loads(self._pipe.recv_bytes())
@@ -51,7 +51,7 @@ class Worker:
             return None
 
     def stop(self) -> None:
-        """End the process at once, whatever it is doing."""
+        """Kill the process immediately."""
         self._process.kill()
         self._process.join()
         self._pipe.close()
@@ -62,10 +62,10 @@ _WORKERS: ContextVar[tuple[Worker, ...]] = ContextVar("workers", default=())
 
 @contextmanager
 def worker_processes(*modules: str, when: bool = True) -> Iterator[None]:
-    """Start a worker for each other core, which ``computed_ahead`` uses inside the block.
+    """Start a worker for each other core; ``computed_ahead`` uses them inside the block.
 
-    The workers import ``modules`` while this process goes on. Workers that run already are used
-    again; without ``when`` none are used.
+    The workers import ``modules`` while this process continues. An outer block's workers are used
+    again. If ``when`` is False, no workers are used.
     """
     workers: tuple[Worker, ...] = ()
     started: list[Worker] = []
@@ -87,7 +87,8 @@ def _start_workers(modules: Sequence[str]) -> list[Worker]:
     """Return as many workers as can be started, at most one for each other core."""
     workers: list[Worker] = []
     n_workers = min(n_threads_of(None) - 1, _MOST_WORKERS)
-    with suppress(OSError, AssertionError):  # if processes are forbidden, this one does all
+    # if processes are forbidden, this process computes everything
+    with suppress(OSError, AssertionError):
         for _ in range(n_workers):
             workers.append(Worker(modules))  # noqa: PERF401 (those before a failure are kept)
     return workers
@@ -99,17 +100,17 @@ def computed_ahead(
     shared: Shared,
     tasks: Sequence[Task],
 ) -> Iterator[Callable[[Task], Result | None]]:
-    """Let workers compute ``work(shared, task)``, the last task first.
+    """Let workers compute ``work(shared, task)`` in the background, starting with the last task.
 
-    Yield a function that returns the result of a task. It returns None if the caller must do the
-    task: no worker has begun it, it failed, or it could not be sent.
+    Yield a function that returns the result of a task, or None if the caller must compute it: no
+    worker has started it, it failed, or it could not be pickled.
     """
     workers = _WORKERS.get()
     job = _pickled_job(work, shared) if workers and tasks else None
     if job is None:
         yield lambda _: None
         return
-    free = list(workers)  # as many as the pool has threads
+    free = list(workers)  # the pool has as many threads as there are workers
 
     def run(task: Task) -> Result | None:
         worker = free.pop()
@@ -128,7 +129,7 @@ def computed_ahead(
 
         try:
             yield result_of
-        except BaseException:  # such as KeyboardInterrupt
+        except BaseException:  # including KeyboardInterrupt
             for worker in workers:
                 worker.stop()
             raise
@@ -137,7 +138,7 @@ def computed_ahead(
 
 
 def _pickled_job(work: Callable[..., object], shared: object) -> bytes | None:
-    """Return the work and what its tasks share, None if they cannot be pickled."""
+    """Return the pickled function and shared data, or None if they cannot be pickled."""
     try:
         return pickle.dumps((work, shared))
     except Exception:
@@ -145,8 +146,8 @@ def _pickled_job(work: Callable[..., object], shared: object) -> bytes | None:
 
 
 def _serve(pipe: Connection, modules: Sequence[str]) -> None:
-    """Do the tasks that come through the pipe until its other end is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started it ends it
+    """Compute the tasks that arrive through the pipe, until its other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends this one
     for variable in _THREAD_VARIABLES:
         os.environ[variable] = "1"
     with suppress(EOFError, OSError), at_most(1):
@@ -158,7 +159,7 @@ def _serve(pipe: Connection, modules: Sequence[str]) -> None:
 
 
 def _pickled_result(job: bytes, task: Hashable) -> bytes:
-    """Return the result of a task, pickled; None if it fails, so that the caller does it."""
+    """Return the pickled result of a task; None if it fails, so that the caller computes it."""
     try:
         work, shared = _load_job(job)
         return pickle.dumps(work(shared, task), pickle.HIGHEST_PROTOCOL)

@@ -1,5 +1,5 @@
-"""The search of the automatic classifiers, and of settings that an estimator leaves open.
+"""The search of the automatic classifiers, and of settings that are left "auto".
 
-Views and trees are fitted here, evaluated by exact cross-validation, and averaged. Imports
-``selection.validation``, ``discriminative`` and ``core``; knows no estimator.
+It fits views and trees, evaluates them by exact cross-validation, and averages them. Imports
+``selection.validation``, ``discriminative`` and ``core``, but no estimator.
 """

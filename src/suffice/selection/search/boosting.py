@@ -1,4 +1,4 @@
-"""Boosted trees fitted to a table, and how many rounds held-out rows ask for."""
+"""Boosted trees, with the number of rounds chosen on held-out rows."""
 
 from dataclasses import dataclass
 
@@ -9,31 +9,31 @@ from suffice.core.table import Table
 from suffice.selection.search.tree_growing import bin_edges, bounded_columns
 from suffice.typing import Codes, Floats
 
-N_EDGES = 127  # between bins of equally many rows, where a tree splits
+N_EDGES = 127  # split points per feature, at quantiles
 MOST_ROUNDS = 400
 _RATE = 0.1
 _MIN_LEAF_ROWS = 20
 _MIN_LEAF_CURVATURE = 1e-3
 _L2 = 1.0
 _ROW_SHARE = 0.7
-_FEW_FEATURES = 10  # of which a tree may split all
-_FEATURE_SHARE = 0.6  # of more features
-_PATIENCE = 20  # rounds without a better held-out loss
+_FEW_FEATURES = 10  # with at most this many features, a tree may split on all of them
+_FEATURE_SHARE = 0.6  # with more features, the share that a tree may split on
+_PATIENCE = 20  # boosting stops after this many rounds without a lower held-out loss
 _FEWEST_LEAVES = 12
 _MOST_LEAVES = 40
-_PSEUDO_COUNT = 0.5  # of each class, in the scores before the first tree
+_PSEUDO_COUNT = 0.5  # added to each class in the scores before the first tree
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOutBoosting:
-    """The best number of rounds for rows that were held out, and their posteriors then."""
+    """The number of rounds with the lowest held-out loss, and the held-out posteriors then."""
 
     n_rounds: int
     posterior: Floats  # (m, K)
 
 
 def judge_boosting(table: Table, held_out: Table, seed: int) -> HeldOutBoosting:
-    """Return boosting of a table, stopped where the log-loss of held-out rows is least."""
+    """Return the result of boosting, stopped at the lowest log-loss of held-out rows."""
     edges = bin_edges(bounded_columns(table.x), N_EDGES)
     parts = _boosted(table, edges, held_out, n_rounds=MOST_ROUNDS, seed=seed)
     losses, scores = parts[5:]
@@ -42,7 +42,7 @@ def judge_boosting(table: Table, held_out: Table, seed: int) -> HeldOutBoosting:
 
 
 def fit_boosting(table: Table, *, n_rounds: int, n_repeats: int, seed: int) -> BoostedTrees:
-    """Return the mean scores of ``n_repeats`` times boosting, each of which draws other rows."""
+    """Return the mean of ``n_repeats`` boosted models, each of which samples other rows."""
     edges = bin_edges(bounded_columns(table.x), N_EDGES)
     nobody = table.take(np.zeros(0, np.intp))
     n_outputs = 1 if table.n_classes == 2 else table.n_classes
@@ -88,7 +88,7 @@ def _boosted(
     seed: int,
 ) -> tuple[Codes, Codes, Codes, Codes, Floats, Floats, Floats]:
     """Return roots, children, feature, last bin on the left, value, losses and best scores."""
-    from suffice.selection.search.boosting_loops import (  # Numba takes long to import
+    from suffice.selection.search.boosting_loops import (  # Numba is slow to import
         BoostingSettings,
         boost,
         fill_bins,
@@ -124,6 +124,6 @@ def _boosted(
 
 
 def _baseline(table: Table) -> Floats:
-    """Return log frequencies of the classes, of which the first is 0, (K,)."""
+    """Return the log frequencies of the classes relative to the first class, (K,)."""
     log_weights = np.log(table.class_weights / table.weights.mean() + _PSEUDO_COUNT)
     return np.asarray(log_weights - log_weights[0])

@@ -14,16 +14,16 @@ _LEAST_CURVATURE = 1e-16
 
 
 class BoostingSettings(NamedTuple):
-    """How trees are boosted."""
+    """Settings of gradient boosting."""
 
-    rate: float  # of learning, η
-    n_leaves: int  # of a tree, at most
+    rate: float  # learning rate η
+    n_leaves: int  # largest number of leaves of a tree
     min_leaf_rows: int
-    min_leaf_curvature: float  # Σ h in a leaf, at least
+    min_leaf_curvature: float  # smallest Σ h in a leaf
     l2: float  # penalty λ on the value of a leaf
-    n_rows: int  # drawn for each round
-    n_features: int  # that a tree may split, drawn for each tree
-    patience: int  # rounds without a better held-out loss, after which boosting stops
+    n_rows: int  # rows drawn for each round
+    n_features: int  # features drawn for each tree, on which it may split
+    patience: int  # boosting stops after this many rounds without a lower held-out loss
 
 
 @njit(nogil=True)
@@ -39,16 +39,16 @@ def boost(
     n_rounds: int,
     seed: int,
 ) -> tuple[Codes, Codes, Codes, Codes, Floats, Floats, Floats]:
-    """Return trees of ``n_rounds``, or of fewer if held-out rows ask for no more, and losses.
+    """Return the trees of at most ``n_rounds`` rounds, the held-out losses and the best scores.
 
-    The trees are roots (T,), children (N, 2), feature (N,), the last bin on the left (N,) and
-    value (N,); the children of a leaf are the leaf itself. The losses are the mean held-out
-    log-loss after each round, from none on (R + 1,). The scores of the held-out rows after the
-    best round, (m, K), come last.
+    The trees are roots (T,), children (N, 2), feature (N,), the last bin on the left (N,) and value
+    (N,). The children of a leaf are the leaf itself. The losses (R + 1,) are the mean held-out
+    log-loss before the first round and after each round. The scores (m, K) of the held-out rows are
+    those after the best round. Boosting stops early if the held-out loss no longer falls.
 
     ``bins`` (d, n) are the bins of the training rows, ``held_bins`` (d, m) those of held-out rows.
-    ``baseline`` (K,) are the scores before the first tree. Two classes share one tree for each
-    round, which changes the score of the second.
+    ``baseline`` (K,) are the scores before the first tree. Two classes need one tree per round,
+    which changes the score of the second class.
 
     Friedman (2001), *Annals of Statistics* 29, 1189–1232; Ke et al. (2017), *NeurIPS* 30.
     """
@@ -83,7 +83,7 @@ def boost(
     n_bins = 1
     for j in range(d):
         n_bins = max(n_bins, int(bins[j].max()) + 1)
-    # sums of gradient, curvature and rows in each bin, of each leaf
+    # sums of gradient, curvature and rows, for each leaf and bin
     sums = np.zeros((settings.n_leaves, n_features, n_bins, 3))
     n_nodes = 0
     n_trees = 0
@@ -140,7 +140,7 @@ def boost(
 
 @njit(nogil=True)
 def fill_bins(columns: Floats, edges: Floats) -> Bins:
-    """Return the number of edges below each value of the columns (d, n), at most 255 of them."""
+    """Return the number of edges (at most 255) below each value of the columns (d, n)."""
     bins = np.empty(columns.shape, np.uint8)
     for j in range(len(columns)):
         bins[j] = np.searchsorted(edges[j], columns[j])
@@ -149,7 +149,7 @@ def fill_bins(columns: Floats, edges: Floats) -> Bins:
 
 @njit(nogil=True)
 def _draw(items: Codes, n: int) -> None:
-    """Put n items, drawn at random without replacement, first."""
+    """Move n items, drawn at random without replacement, to the front."""
     if n == len(items):
         return
     for i in range(n):
@@ -198,7 +198,7 @@ def _add_tree(
     scores: Floats,
     k: int,
 ) -> None:
-    """Add the value of the leaf that each row reaches to its score of class k."""
+    """Add to each row's score of class k the value of the leaf that the row reaches."""
     for i in range(bins.shape[1]):
         node = root
         while children[node, 0] != node:
@@ -221,7 +221,7 @@ def _grow_tree(
     split_bin: Codes,
     value: Floats,
 ) -> int:
-    """Write a tree, whose best leaf is split until there are enough; return the next free node."""
+    """Grow a tree by splitting the leaf with the largest gain; return the next free node."""
     n_leaves = settings.n_leaves
     node_of = np.zeros(n_leaves, np.intp)
     start = np.zeros(n_leaves, np.intp)
@@ -259,7 +259,7 @@ def _grow_tree(
             children[child, 1] = child
         value[n_nodes] = _leaf_value(gradient[lo:middle], curvature[lo:middle], settings)
         value[n_nodes + 1] = _leaf_value(gradient[middle:hi], curvature[middle:hi], settings)
-        # the left child takes the place of the leaf, the right one a new place
+        # the left child replaces the leaf, the right child is a new leaf
         node_of[leaf] = n_nodes
         end[leaf] = middle
         node_of[n_grown] = n_nodes + 1
@@ -268,7 +268,7 @@ def _grow_tree(
         n_nodes += 2
         if n_grown + 1 == n_leaves:
             break
-        # sums of the smaller child from its rows, those of the larger one by subtraction
+        # sum the smaller child's rows; subtract to get the larger child's sums
         is_left_small = middle - lo <= hi - middle
         small = leaf if is_left_small else n_grown
         large = n_grown if is_left_small else leaf
@@ -297,7 +297,7 @@ def _fill_sums(
     features: Codes,
     sums: Floats,
 ) -> None:
-    """Write Σ g, Σ h and the number of rows in each bin of each feature, (d, B, 3)."""
+    """Write Σ g, Σ h and the number of rows for each feature and bin, (d, B, 3)."""
     sums[:] = 0.0
     for at in range(len(features)):
         column = bins[features[at]]
@@ -311,7 +311,7 @@ def _fill_sums(
 
 @njit(nogil=True, error_model="numpy")
 def _best_split(sums: Floats, settings: BoostingSettings) -> tuple[float, int, int]:
-    """Return the gain, the place of the feature and the last bin on the left; gain −1 for none."""
+    """Return the gain, the feature's position and the last bin on the left; gain −1 if none."""
     best = 0.0
     place = -1
     last = 0
@@ -350,7 +350,7 @@ def _best_split(sums: Floats, settings: BoostingSettings) -> tuple[float, int, i
 def _partition(
     column: Bins, last_bin: int, rows: Codes, gradient: Floats, curvature: Floats
 ) -> int:
-    """Put the rows up to a bin first, with their gradients; return how many there are."""
+    """Move the rows of the bins up to ``bin`` to the front, with gradients; return their number."""
     n = 0
     for i in range(len(rows)):
         if column[rows[i]] <= last_bin:

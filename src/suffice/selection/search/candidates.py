@@ -1,4 +1,4 @@
-"""Candidates of the search with their losses, and members of the average, fitted to all rows."""
+"""Candidates of the search with their losses, and the members of the average."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,13 +28,13 @@ from suffice.selection.search.regularisation_grid import GridLosses
 from suffice.selection.search.view_fitting import fold_mixing
 from suffice.typing import Floats
 
-_BLOCK_ROWS = 16_384  # rows whose view is in memory at a time
+_BLOCK_ROWS = 16_384  # rows per block when a view is applied
 _PLAIN = Plain()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GaussianCandidate:
-    """A view of the rows, how its moments become a Gaussian model, and the held-out losses."""
+    """A view of the rows, the settings of a Gaussian model, and its held-out losses."""
 
     view: View
     settings: Settings
@@ -42,11 +42,11 @@ class GaussianCandidate:
     error: float
     log_loss: float
     log_loss_se: float
-    weight: float = 0.0  # in the average
+    weight: float = 0.0  # weight in the average
 
     @classmethod
     def judged(cls, view: View, settings: Settings, losses: GridLosses, i: int) -> Self:
-        """Return setting i of a grid."""
+        """Return the candidate with setting i of a grid."""
         shrinkage = float(losses.shrinkage[i])
         if settings.tied_classes is True:
             settings = settings.with_regularisation(pooling=None, shrinkage=shrinkage)
@@ -64,7 +64,7 @@ class GaussianCandidate:
 
     @classmethod
     def unjudged(cls, view: View, settings: Settings) -> Self:
-        """Return the choice where no fold has rows of two classes to learn from."""
+        """Return a candidate without losses, for folds whose training rows have only one class."""
         return cls(
             view=view,
             settings=settings,
@@ -77,19 +77,19 @@ class GaussianCandidate:
 
     @property
     def pooling(self) -> float:
-        """λ: 0 gives every class its own covariance, 1 the pooled one."""
+        """λ: 0 estimates each class's own covariance, 1 the pooled one."""
         return (
             1.0 if self.settings.tied_classes is True else self.settings.regularisation.pooling
         )
 
     @property
     def shrinkage(self) -> float:
-        """γ: 0 keeps the correlations, 1 drops them."""
+        """γ: 0 keeps the correlations, 1 sets them to zero."""
         gamma = self.settings.regularisation.shrinkage.fixed
         return np.nan if gamma is None else gamma
 
     def fitted(self, moments: Moments) -> "Member":
-        """Return the candidate and its model of all rows, from their moments as the view shows."""
+        """Return the candidate's model for all rows, from their moments under its view."""
         model = estimate(moments, self.settings, quiet=True)
         model = model.with_temperature(self.temperature)
         if isinstance(self.view, KernelFeatures):
@@ -105,20 +105,20 @@ class GaussianCandidate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearnerCandidate:
-    """A classifier of another kind, its temperature, and the held-out losses."""
+    """A classifier that is not Gaussian, its temperature, and its held-out losses."""
 
     name: str
-    learner: Learner | None  # None where the candidate comes from a file
+    learner: Learner | None  # None if the candidate comes from a file
     setting: int
     temperature: float
     error: float
     log_loss: float
     log_loss_se: float
-    weight: float = 0.0  # in the average
+    weight: float = 0.0  # weight in the average
     view: View = field(default=_PLAIN, kw_only=True)
 
     def fitted(self, table: Table) -> "Member":
-        """Return the candidate and its model of all rows."""
+        """Return the candidate with its model fitted to all rows."""
         if self.learner is None:
             raise InvalidParameterError(
                 f"the candidate {self.name!r} was loaded from a file, which does not store "
@@ -138,15 +138,15 @@ Candidate: TypeAlias = GaussianCandidate | LearnerCandidate
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
-    """A candidate that joins the average, and its model of all rows."""
+    """A candidate with positive weight in the average, and its model fitted to all rows."""
 
     candidate: Candidate
     model: ClassModel | TemperedModel | LinearModel
-    moments: Moments | None = None  # of the rows, where the model is estimated from them
+    moments: Moments | None = None  # moments of the rows, if the model is estimated from them
 
 
 def doubt_of(n_rows: int) -> float:
-    """Return ε = 1 / (n + 1), the chance that the next row is unlike all rows before."""
+    """Return ε = 1 / (n + 1), the probability that the next row resembles no earlier row."""
     return 1 / (n_rows + 1)
 
 
@@ -155,10 +155,10 @@ def fit_candidates(
     table: Table,
     known_moments: Mapping[int, Moments],
 ) -> tuple[Member, ...]:
-    """Return the candidates of positive weight, fitted to all rows.
+    """Return the candidates with positive weight, fitted to all rows.
 
-    ``known_moments`` are the moments of the rows as some views show them, by the ``id`` of the
-    view; every other view takes one pass over the rows.
+    ``known_moments`` maps the ``id`` of a view to the moments of all rows under that view. Every
+    other view takes one pass over the rows.
     """
     weighted = [candidate for candidate in candidates if candidate.weight > 0]
     gaussians = [each for each in weighted if isinstance(each, GaussianCandidate)]
@@ -178,12 +178,12 @@ def fit_candidates(
 
 
 def shares_of(members: Sequence[Member]) -> tuple[Share, ...]:
-    """Return the models as parts of an average; members of one view share it."""
+    """Return the models as parts of an average; members with the same view share one object."""
     views: dict[int, View] = {}
     for member in members:
         view = member.candidate.view
         if id(view) not in views:
-            # the mixing of kernel features is part of the model
+            # the model already contains the mixing of the kernel features
             views[id(view)] = view.unmixed() if isinstance(view, KernelFeatures) else view
     return tuple(
         Share(views[id(member.candidate.view)], member.model, member.candidate.weight)
@@ -192,7 +192,7 @@ def shares_of(members: Sequence[Member]) -> tuple[Share, ...]:
 
 
 def _view_moments(view: View, settings_list: Sequence[Settings], table: Table) -> Moments:
-    """Return the moments of the rows as a view shows them, block by block."""
+    """Return the moments of the rows under a view, summed block by block."""
     required = required_sums(settings_list)
 
     def block_moments(lo: int) -> Moments:
@@ -205,7 +205,7 @@ def _view_moments(view: View, settings_list: Sequence[Settings], table: Table) -
 
 
 def with_noise(moments: Moments, noise: Floats) -> Moments:
-    """Return the moments of rows whose features have more variance, by ``noise`` (d,)."""
+    """Return the moments with ``noise`` (d,) added to the variance of each feature."""
     variances = moments.weights[:, None] * noise  # (K, d)
     values = moments.scatter.values
     scatter: Scatter
@@ -220,5 +220,5 @@ def with_noise(moments: Moments, noise: Floats) -> Moments:
 
 
 def _diagonal_matrices(diagonals: Floats) -> Floats:
-    """Return a diagonal matrix for each row (K, d), shape (K, d, d)."""
+    """Return the diagonal matrix of each row of an array (K, d), shape (K, d, d)."""
     return np.asarray(diagonals[:, :, None] * np.eye(diagonals.shape[1]))

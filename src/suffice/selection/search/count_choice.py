@@ -19,12 +19,13 @@ from suffice.selection.search.temperatures import best_temperature
 from suffice.typing import Codes, Floats
 
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-#: Each is half of the next: exponentials are squared, not computed again.
+#: Each is half of the next, so exponentials are squared instead of computed again.
 COARSE_TEMPERATURES = np.exp2(np.arange(-1.0, 9.0))
-_AT_ONCE = 2  # pseudo-counts that share one pass over the cells
-_ROWS = 4096  # scores of so many rows stay in cache
-SPREAD = 2.0  # prior standard deviation of log T: naive Bayes is often far too sure
-_FINE_STEPS = np.exp2(np.linspace(-1.0, 1.0, 9))  # about the best coarse temperature
+_AT_ONCE = 2  # number of pseudo-counts evaluated in one pass over the cells
+_ROWS = 4096  # rows per block, so that their scores stay in the cache
+# prior standard deviation of log T; wide, because naive Bayes is often far too confident
+SPREAD = 2.0
+_FINE_STEPS = np.exp2(np.linspace(-1.0, 1.0, 9))  # multiples of the best coarse temperature
 
 
 def choose_count_settings(
@@ -34,10 +35,10 @@ def choose_count_settings(
     codes: Codes,
     w: Floats,
 ) -> CountSettings:
-    """Return the settings, what says "auto" chosen by the log-loss of rows left out one by one.
+    """Return the settings with each "auto" replaced, chosen by exact leave-one-out log-loss.
 
-    The rows are those that were summed, as the model reads them. If both are open, each α is
-    evaluated at its own best temperature.
+    The rows must be those of the sums, in the form the model reads. If pseudo-count and temperature
+    are both open, each pseudo-count α is evaluated at its own best temperature.
     """
     alphas = ALPHAS if isinstance(settings.alpha, str) else (settings.alpha,)
     if len(alphas) == 1 and not isinstance(settings.temperature, str):
@@ -69,7 +70,7 @@ def choose_count_settings(
 def log_losses(scores: Floats, truth: Codes, w: Floats, temperatures: Floats) -> Floats:
     """Return the mean log-loss of scores (n, K) at each temperature, (T,).
 
-    Each temperature but the last is half of the next.
+    Each temperature, except the last, is half of the next.
     """
     summed = np.zeros(len(temperatures))
     for start in range(0, len(truth), _ROWS):
@@ -82,7 +83,7 @@ def log_losses(scores: Floats, truth: Codes, w: Floats, temperatures: Floats) ->
         for t in range(len(temperatures) - 1, -1, -1):
             # −log p(true class) = log Σ_k exp(d_k / T) − d_true / T
             losses = np.log(powers.sum(1)) - true_d / temperatures[t]
-            losses[~np.isfinite(losses)] = ABSENT_LOSS  # of a class without other rows
+            losses[~np.isfinite(losses)] = ABSENT_LOSS  # the row's class has no other rows
             summed[t] += losses @ w[block]
             np.square(powers, out=powers)
     return np.asarray(summed / w.sum())

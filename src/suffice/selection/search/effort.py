@@ -1,4 +1,4 @@
-"""How many folds and poolings the search can afford."""
+"""How many folds and pooling values the search can afford."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -6,20 +6,20 @@ from typing import Self
 from suffice.core.table import Table
 from suffice.selection.search.regularisation_grid import POOLINGS, is_wide
 
-ARITHMETIC = 1e11  # multiplications that the evaluation may take: some seconds
-_FEW_ROWS = 500  # below this, ten folds rather than five
+ARITHMETIC = 1e11  # limit on the multiplications of the evaluation; takes some seconds
+_FEW_ROWS = 500  # with fewer rows, ten folds instead of five
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """The number of folds, and the poolings evaluated on them."""
+    """The number of folds, and the pooling values evaluated on them."""
 
     n_folds: int
     poolings: tuple[float, ...] = POOLINGS
 
     @classmethod
     def of(cls, table: Table) -> Self:
-        """Return the greatest effort that stays within the budget of arithmetic."""
+        """Return the largest effort within the limit on arithmetic."""
         n = table.n_rows
         d = table.n_features
         k = table.n_classes
@@ -43,8 +43,9 @@ class Effort:
         return efforts[-1]
 
     def multiplications(self, n: int, d: int, k: int) -> float:
-        """Return about how many it takes to evaluate two views of n rows, d features, K classes."""
-        # eigenvectors of a matrix for each class, fold and λ, and the rows rotated by them
+        """Return about how many multiplications two views of n rows, d features, K classes take."""
+        # eigenvectors of a matrix for each class, fold and λ, and rows rotated by these
+        # eigenvectors
         each = 10.0 * d**3 + n / self.n_folds * d**2
         n_untied = sum(pooling < 1 for pooling in self.poolings)
         return 2 * self.n_folds * n_untied * k * each

@@ -1,4 +1,4 @@
-"""Scores of held-out rows where rows are fewer than features, from inner products of rows alone."""
+"""Scores of held-out rows from inner products of rows, for fewer rows than features."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
@@ -22,19 +22,19 @@ from suffice.typing import Codes, Flags, Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FewRowsTraining:
-    """The rows that each fold learns from, in standard units; no matrix of features is made."""
+    """The standardised training rows of each fold; no (d, d) matrix is made."""
 
-    x: Floats  # rows in these units, in the order of the cells  (n, d)
-    table: Table  # in the same order
+    x: Floats  # standardised rows, in the order of the cells  (n, d)
+    table: Table  # the same rows before view and standardisation
     held_out: HeldOut
-    weights: Floats  # of each class in what each fold learns from  (F, K)
-    learning_rows: tuple[Codes, ...]  # that each fold learns from
-    rounding: Floats  # of the variance of a constant feature  (d,)
-    moments: Moments  # of all rows, in the units of the view
+    weights: Floats  # weight of each class in each fold's training rows  (F, K)
+    learning_rows: tuple[Codes, ...]  # training rows of each fold
+    rounding: Floats  # rounding error of the variance of a constant feature  (d,)
+    moments: Moments  # moments of all rows, in the units of the view
 
     @classmethod
     def of(cls, seen: Floats, cells: Cells) -> Self:
-        """Return the rows as a view shows them; folds that learn from one class are left out."""
+        """Return the training rows under a view; folds with one training class are left out."""
         standardisation: Standardisation
         x, standardisation = standardised(seen)
         class_weights = cells.summed(cells.table.weights)
@@ -65,7 +65,7 @@ class FewRowsTraining:
         )
 
     def fold(self, f: int) -> "FoldProducts":
-        """Return the inner products that every shrinkage of a fold is read from."""
+        """Return the inner products from which the scores of a fold follow for every shrinkage."""
         learnt = self.learning_rows[f]
         codes = self.table.codes[learnt]
         shares = self.table.weights[learnt] / self.weights[f].sum()
@@ -103,8 +103,9 @@ class FewRowsTraining:
 class FoldProducts(NamedTuple):
     """Inner products in units of pooled standard deviations.
 
-    Z are the rows that a fold learns from, about the means of their classes, times √(w / W); y are
-    the rows held out, and m the means. Features without variance stand apart.
+    The rows of Z are the training rows of a fold, centred on their class means and multiplied by
+    √(w / W). The rows of y are the held-out rows, those of m the class means. Features without
+    variance are kept separately.
     """
 
     gram: Floats  # Z Zᵀ  (r, r)
@@ -112,11 +113,11 @@ class FoldProducts(NamedTuple):
     held_out_with_rows: Floats  # y Zᵀ  (n, r)
     means_with_held_out: Floats  # m yᵀ  (K, n)
     squared_means: Floats  # |m|²  (K,)
-    constants_with_held_out: Floats  # the same of features without variance  (K, n)
-    squared_constants: Floats  # (K,)
+    constants_with_held_out: Floats  # m yᵀ for the features without variance  (K, n)
+    squared_constants: Floats  # |m|² for the features without variance  (K,)
 
     def scores(self, gamma: float) -> Floats | None:
-        """Return mᵀΣ⁻¹y − ½ mᵀΣ⁻¹m, (K, n), of Σ = (1 − γ) ZᵀZ + γ I, γ > 0."""
+        """Return mᵀΣ⁻¹y − ½ mᵀΣ⁻¹m, (K, n), for Σ = (1 − γ) ZᵀZ + γ I, γ > 0."""
         # Σ⁻¹ = γ⁻¹ (I − (1 − γ) Zᵀ (γ I + (1 − γ) Z Zᵀ)⁻¹ Z)
         small = (1 - gamma) * self.gram
         small.flat[:: len(small) + 1] += gamma
@@ -137,7 +138,7 @@ def few_rows_path(
     log_priors: Floats,
     gammas: Floats,
 ) -> tuple[Floats, Floats]:
-    """Return the usable γ of one covariance for all classes, and scores (K, Γ, F, m)."""
+    """Return the usable values of γ for a shared covariance, and scores (K, Γ, F, m)."""
     k = training.weights.shape[1]
     scores = np.zeros((k, len(gammas), *training.held_out.rows.shape))
     usable: Flags = gammas > 0
@@ -154,7 +155,7 @@ def few_rows_path(
 
 
 def _class_means(x: Floats, codes: Codes, shares: Floats, n_classes: int) -> Floats:
-    """Return the mean of each class, zero of classes without rows, (K, d)."""
+    """Return the mean of each class, zero for classes without rows, (K, d)."""
     means = np.zeros((n_classes, x.shape[1]))
     for k in np.unique(codes):
         members = np.flatnonzero(codes == k)

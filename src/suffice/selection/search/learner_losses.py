@@ -14,14 +14,14 @@ from suffice.selection.search.temperatures import judge_scores
 from suffice.selection.search.training import Cells, HeldOut
 from suffice.typing import Codes, Floats
 
-#: Averages of trees are not confident enough, so these reach further below one.
+#: Averages of trees are underconfident, so these temperatures reach further below 1.
 LEARNER_TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(-2, 4)).ravel())
-_ENOUGH_ROWS = 2_000  # held out, to evaluate a learner on
-_MORE_ROUNDS = 1.1  # of boosting, for all rows
+_ENOUGH_ROWS = 2_000  # held-out rows that suffice to evaluate a learner
+_MORE_ROUNDS = 1.1  # factor on the number of boosting rounds when all rows are used
 
 
 def judge_learner(name: str, learner: Learner, cells: Cells, n_kept: int) -> list[Judged]:
-    """Return the best settings of a learner at their temperatures."""
+    """Return the settings of a learner with the lowest loss, at their best temperatures."""
     held_out = HeldOut.of(cells).take(judging_folds(cells))
     if isinstance(learner, BoostedLearner):
         posteriors, n_rounds = boosted_posteriors(learner, cells)
@@ -31,7 +31,7 @@ def judge_learner(name: str, learner: Learner, cells: Cells, n_kept: int) -> lis
         settings = list(range(len(learner.settings)))
     n_rows = cells.table.n_rows
     doubt = doubt_of(n_rows)
-    # log((1 − ε) p + ε / n) bounds the loss of a row that a learner gives probability 0
+    # ε bounds the loss of a row to which a learner gives probability 0: log((1 − ε) p + ε / n)
     log_p = np.log((1 - doubt) * posteriors + doubt / n_rows)
     scores = np.ascontiguousarray(
         log_p[:, held_out.rows].transpose(3, 0, 1, 2)
@@ -54,7 +54,7 @@ def judge_learner(name: str, learner: Learner, cells: Cells, n_kept: int) -> lis
 
 
 def judging_folds(cells: Cells) -> Codes:
-    """Return the folds that evaluate learners: the first ones, until they have enough rows."""
+    """Return the folds that evaluate learners: the first folds that together have enough rows."""
     folds = np.flatnonzero(cells.trainable)
     counts = np.diff(cells.fold_edges)[folds]
     rows_before = np.cumsum(counts) - counts
@@ -62,9 +62,9 @@ def judging_folds(cells: Cells) -> Codes:
 
 
 def held_out_posteriors(learner: Learner, cells: Cells) -> Floats:
-    """Return p(k | x) by models that have not seen the row, 1 / K outside ``judging_folds``.
+    """Return p(k | x) for held-out rows, and 1 / K for rows outside ``judging_folds``.
 
-    The shape is (S, n, K), for the settings of the learner and the rows in the order of the cells.
+    The shape is (S, n, K): S settings of the learner, n rows in the order of the cells.
     """
     table = cells.table.with_rows(learner.view.apply(cells.table.x))
     settings = range(len(learner.settings))
@@ -80,10 +80,11 @@ def held_out_posteriors(learner: Learner, cells: Cells) -> Floats:
 
 
 def boosted_posteriors(learner: BoostedLearner, cells: Cells) -> tuple[Floats, int]:
-    """Return p(k | x) of boosted trees as ``held_out_posteriors`` does, and the number of rounds.
+    """Return ``held_out_posteriors`` of boosted trees, and the number of rounds for all rows.
 
-    The held-out rows of each fold stop its boosting, so that folds of whole groups, or of later
-    rows, stop it as well. All rows then need more rounds than a part of them, which is a guess.
+    Boosting in a fold stops at the lowest loss of its held-out rows; these may be whole groups or
+    later rows. All rows need about 10 % more rounds than a fold's training rows; this factor is a
+    guess.
     """
     table = cells.table
     posteriors = np.full((1, table.n_rows, table.n_classes), 1 / table.n_classes)
@@ -95,7 +96,7 @@ def boosted_posteriors(learner: BoostedLearner, cells: Cells) -> tuple[Floats, i
         codes = np.minimum(
             np.searchsorted(fold.present, held_out.codes), len(fold.present) - 1
         )
-        # rows of a class without training rows are not evaluated
+        # rows of a class without training rows get weight 0
         weight = np.where(has_learnt_class, held_out.weights, 0.0)
         held_out = replace(held_out, codes=codes, classes=fold.train.classes, weight=weight)
         boosting = judge_boosting(fold.train, held_out, learner.seed)
@@ -106,13 +107,13 @@ def boosted_posteriors(learner: BoostedLearner, cells: Cells) -> tuple[Floats, i
 
 
 class _Fold(NamedTuple):
-    train: Table  # of the classes that have rows
-    present: Codes  # these classes among all
+    train: Table  # with only the classes that have rows
+    present: Codes  # codes of these classes among all classes
     held_rows: slice
 
 
 def _fold_tables(cells: Cells, table: Table, fold: int) -> _Fold:
-    """Return the rows that a fold learns from, and where those that it holds out are."""
+    """Return the training rows of a fold, and the positions of its held-out rows."""
     lo, hi = cells.fold_edges[fold : fold + 2]
     train = table.take(cells.training_rows(fold))
     present = np.flatnonzero(train.class_weights > 0)

@@ -1,4 +1,4 @@
-"""Classifiers of other kinds that may join the average: logistic regression, trees, users' own."""
+"""Other classifiers that may join the average: logistic regression, trees, the user's own."""
 
 import warnings
 from collections.abc import Sequence
@@ -24,23 +24,24 @@ from suffice.selection.validation.fitting import fitted
 from suffice.typing import SklearnClassifier
 
 _PLAIN = Plain()
-_MOST_NEWTON_COEFFICIENTS = 200  # beyond this, second derivatives cost more than they save
-_MOST_TREE_ROWS = 5_000  # that one tree learns from
+# with more coefficients, second derivatives cost more than they save
+_MOST_NEWTON_COEFFICIENTS = 200
+_MOST_TREE_ROWS = 5_000  # training rows of one tree
 _N_TREES = 72
-_N_JUDGED_TREES = 24  # while learners are evaluated on a large table
-_FEW_NUMBERS = 10_000  # for which evaluation uses as many trees as prediction
+_N_JUDGED_TREES = 24  # number of trees when learners are evaluated on a large table
+_FEW_NUMBERS = 10_000  # with at most this many cells, evaluation uses all trees
 
 
 class Learner(Protocol):
-    """A kind of classifier, at one or several settings."""
+    """A kind of classifier with one or more settings."""
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """Each setting, in words that follow the name of the learner."""
+        """Suffix of the learner's name for each setting."""
 
     @property
     def view(self) -> View:
-        """The view of the rows that the learner is given."""
+        """The view applied to the rows before the learner gets them."""
 
     def learn(
         self,
@@ -49,15 +50,15 @@ class Learner(Protocol):
         *,
         judging: bool,
     ) -> list[PosteriorModel]:
-        """Return the models of some settings; every class of the table must have rows.
+        """Return the models for some settings; every class of the table must have rows.
 
-        With ``judging``, the models are only evaluated, so that they may be rougher.
+        With ``judging``, the models are only evaluated, so a rougher fit is allowed.
         """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForeignLearner:
-    """A classifier of scikit-learn's kind."""
+    """A scikit-learn classifier."""
 
     estimator: SklearnClassifier
     settings = ("",)
@@ -78,7 +79,7 @@ class ForeignLearner:
 
 @dataclass(frozen=True, slots=True)
 class LogisticPath:
-    """Logistic regression of standardised features, from much to little penalty."""
+    """Logistic regression on standardised features, from strong to weak penalty."""
 
     penalties: tuple[float, ...]
     view: View = _PLAIN
@@ -94,7 +95,7 @@ class LogisticPath:
         *,
         judging: bool,
     ) -> list[PosteriorModel]:
-        """Return the model of each penalty; each search starts at the solution before it."""
+        """Return the model for each penalty; each fit starts at the previous solution."""
         distinct, place = distinct_table(table)
         if distinct is not table:
             table = replace(distinct, weight=distinct.weights * np.bincount(place))
@@ -123,7 +124,7 @@ class LogisticPath:
         *,
         judging: bool,
     ) -> list[PosteriorModel]:
-        """Return the same models of fewer rows than features, found in coordinates of the rows."""
+        """Return the same models if rows are fewer than features, fitted in their span."""
         span = RowSpan.of(table, coded_moments(table, "diagonal"), fit_intercept=True)
         sums = moments_to_fit(span.table)
         stopping = Stopping(tol=1e-2 if judging else 1e-6, max_iter=50)
@@ -144,7 +145,7 @@ class LogisticPath:
 
 @dataclass(frozen=True, slots=True)
 class TreeLearner:
-    """Trees down to leaves of ``min_leaf_rows`` rows: a random forest, or random splits."""
+    """Trees with at least ``min_leaf_rows`` rows a leaf: a random forest, or random splits."""
 
     min_leaf_rows: int
     random_forest: bool
@@ -173,7 +174,7 @@ class TreeLearner:
 
 @dataclass(frozen=True, slots=True)
 class BoostedLearner:
-    """Boosted trees; a setting is the number of rounds, which held-out rows choose."""
+    """Boosted trees; a setting is a number of rounds, chosen on held-out rows."""
 
     n_repeats: int
     seed: int

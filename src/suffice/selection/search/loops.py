@@ -1,4 +1,4 @@
-"""Compiled growth of trees, of random splits or of the best ones."""
+"""Compiled growth of trees with random splits or best splits."""
 
 import math
 
@@ -9,7 +9,7 @@ from suffice.core.compiled import njit
 from suffice.typing import Codes, Floats
 
 _FAST = {"nnan", "nsz", "reassoc"}
-_MOST_FEATURES = 16  # that one node of a random forest tries
+_MOST_FEATURES = 16  # features that a node of a random forest tries, at most
 
 
 @njit(nogil=True)
@@ -25,14 +25,15 @@ def grow(
 ) -> tuple[Codes, Codes, Codes, Floats, Floats]:
     """Return roots (T,), children (N, 2), feature (N,), threshold (N,), class weights (N, K).
 
-    ``columns`` (d, n) are the features, ``codes`` and ``weights`` (n,) the classes and weights of
-    the rows. ``drawn_rows`` (T, m) are the rows of each tree, some of them perhaps several times;
-    (1, m) are the rows of all trees.
+    ``columns`` (d, n) are the features; ``codes`` and ``weights`` (n,) are the classes and weights
+    of the rows. ``drawn_rows`` (T, m) are the rows drawn for each tree, possibly with repetition.
+    With shape (1, m), all trees use the same rows.
 
-    Without ``edges`` a node draws √d of the features that vary there, each with one threshold
-    between its least and greatest value. With ``edges`` (d, B) it draws d / 2 features, at most 16,
-    and tries all of their edges. The pair with the lowest Gini impurity splits the node, unless a
-    part would have fewer than ``min_leaf_rows`` rows. The children of a leaf are the leaf itself.
+    Without ``edges``, a node draws √d of the features that vary in it, each with a random threshold
+    between the feature's minimum and maximum. With ``edges`` (d, B), it draws d / 2 features, at
+    most 16, and tries all of their edges. The feature and threshold with the lowest Gini impurity
+    split the node, unless a child would have fewer than ``min_leaf_rows`` rows. The children of a
+    leaf are the leaf itself.
 
     Geurts, Ernst & Wehenkel (2006), *Machine Learning* 63, 3–42; Breiman (2001), ibid. 45, 5–32.
     """
@@ -41,29 +42,29 @@ def grow(
     bins = np.zeros(columns.shape, np.uint8)
     for j in range(len(edges)):
         bins[j] = np.searchsorted(edges[j], columns[j])
-    # nodes of all trees
+    # arrays over the nodes of all trees
     roots = np.zeros(n_trees, np.intp)
     children = np.zeros((2 * n, 2), np.intp)
     feature = np.zeros(2 * n, np.intp)
     threshold = np.zeros(2 * n)
     class_weights = np.zeros((2 * n, n_classes))
-    # nodes of one tree hold the rows rows[first : last]
+    # arrays over the nodes of one tree; a node has the rows rows[first : last]
     first = np.zeros(2 * n, np.intp)
     last = np.zeros(2 * n, np.intp)
     rows = np.zeros(n, np.intp)
-    times = np.zeros(len(codes))  # how often each row was drawn for the tree
-    # of the rows of one node
+    times = np.zeros(len(codes))  # how often each row was drawn for this tree
+    # arrays over the rows of one node
     label = np.zeros(n, np.intp)
     weight = np.zeros(n)
     count = np.zeros(n)
     value = np.zeros(n)
-    # scratch space of a split
+    # work arrays of a split
     bin_sums = np.zeros((edges.shape[1] + 1, n_classes + 1))
     below = np.zeros(n_classes)
     node = 0
     for tree in range(n_trees):
         np.random.seed(seeds[tree])  # noqa: NPY002 (of compiled code)
-        if node + 2 * n > len(threshold):  # double the space for nodes
+        if node + 2 * n > len(threshold):  # double the arrays over nodes
             children = np.concatenate((children, 0 * children))
             feature = np.append(feature, 0 * feature)
             threshold = np.append(threshold, 0 * threshold)
@@ -137,7 +138,7 @@ def grow(
 
 @njit(nogil=True)
 def _count_draws(drawn: Codes, rows: Codes, times: Floats) -> int:
-    """Write the different rows among those drawn, and how often; return how many there are."""
+    """Write the distinct drawn rows and how often each was drawn; return their number."""
     n = 0
     for row in drawn:
         rows[n] = row
@@ -158,7 +159,7 @@ def _gather(
     count: Floats,
     total: Floats,
 ) -> float:
-    """Write class, weight and count of each row of a node, add up its classes; return Σ count."""
+    """Copy class, weight and count of a node's rows, add weights to ``total``; return Σ count."""
     m = 0.0
     for i in range(len(rows)):
         row = rows[i]
@@ -184,12 +185,12 @@ def _random_split(
     order: Codes,
     below: Floats,
 ) -> tuple[int, float]:
-    """Return the best feature and threshold of those drawn; feature −1 if none splits."""
+    """Return the best of the drawn features, and its threshold; feature −1 if none splits."""
     d = len(order)
     best = 0.0
     feature = -1
     threshold = 0.0
-    n_left = max(1, int(math.sqrt(d)))  # features still to be tried
+    n_left = max(1, int(math.sqrt(d)))  # number of features still to try
     for at in range(d):
         pick = np.random.randint(at, d)  # noqa: NPY002
         order[at], order[pick] = order[pick], order[at]
@@ -213,7 +214,7 @@ def _random_split(
             a_squares += below[k] ** 2
             b = b + total[k] - below[k]
             b_squares += (total[k] - below[k]) ** 2
-        # Σ_k a_k² / a + Σ_k b_k² / b of the class weights of the two parts
+        # Σ_k a_k² / a + Σ_k b_k² / b, where a and b are the class weights of the two children
         purity = a_squares / a + b_squares / b
         if least <= n_below <= most and purity > best:
             best = purity
@@ -240,7 +241,7 @@ def _best_split(
     bin_sums: Floats,
     below: Floats,
 ) -> tuple[int, float]:
-    """Return the best of half the features and of the edges of their bins; −1 if none splits."""
+    """Return the best feature and edge among half of the features; feature −1 if none splits."""
     d = len(order)
     k = len(total)
     whole = total.sum()
@@ -248,13 +249,13 @@ def _best_split(
     best = 0.0
     feature = -1
     threshold = 0.0
-    n_left = min((d + 1) // 2, _MOST_FEATURES)  # features still to be tried
+    n_left = min((d + 1) // 2, _MOST_FEATURES)  # number of features still to try
     for at in range(d):
         pick = np.random.randint(at, d)  # noqa: NPY002
         order[at], order[pick] = order[pick], order[at]
         j = order[at]
         low = high = bins[j, rows[0]]
-        for i in range(len(rows)):  # class weights and the number of rows in each bin
+        for i in range(len(rows)):  # class weights and number of rows in each bin
             b = bins[j, rows[i]]
             bin_sums[b, label[i]] += weight[i]
             bin_sums[b, k] += count[i]
@@ -276,7 +277,8 @@ def _best_split(
                 weight_below += w
             n_below += bin_sums[b, k]
             if least <= n_below <= most:
-                # Σ_k a_k² / a + Σ_k b_k² / b of the class weights of the two parts
+                # Σ_k a_k² / a + Σ_k b_k² / b, where a and b are the class weights of the two
+                # children
                 b_squares = all_squares - 2 * cross + squares
                 purity = squares / weight_below + b_squares / (whole - weight_below)
                 if purity > best:
@@ -295,7 +297,7 @@ def _best_split(
 def _copy_with_range(
     columns: Floats, rows: Codes, j: int, value: Floats
 ) -> tuple[float, float]:
-    """Copy a feature of some rows; return its least and greatest value."""
+    """Copy a feature of some rows; return its minimum and maximum."""
     low = columns[j, rows[0]]
     high = low
     for i in range(len(rows)):
@@ -308,7 +310,7 @@ def _copy_with_range(
 
 @njit(nogil=True)
 def _partition(columns: Floats, rows: Codes, j: int, t: float) -> int:
-    """Put the rows with x_j ≤ t first; return how many there are."""
+    """Move the rows with x_j ≤ t to the front; return their number."""
     n = 0
     for i in range(len(rows)):
         row = rows[i]

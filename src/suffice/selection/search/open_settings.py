@@ -1,4 +1,4 @@
-"""The best value of every setting that a Gaussian estimator leaves open ("auto")."""
+"""The best value for every setting of a Gaussian estimator that is "auto"."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,11 +32,11 @@ from suffice.selection.validation.folds import Folds
 from suffice.selection.validation.held_out import held_out_losses
 from suffice.typing import Floats
 
-MOST_ROWS = 6_000  # that settings are evaluated on
+MOST_ROWS = 6_000  # number of rows on which settings are evaluated, at most
 
 
 def choose_settings(settings: Settings, table: Table, *, seed: int = 0) -> Settings:
-    """Return the best value of every open setting, evaluated on at most 6,000 rows."""
+    """Return the settings with every "auto" replaced, evaluated on at most 6,000 rows."""
     best = best_candidate(settings, table, seed=seed)
     transform = best.view.transform if isinstance(best.view, PowerTransformed) else None
     return replace(best.settings, temperature=best.temperature, power=transform)
@@ -77,9 +77,9 @@ def _view_losses(
     folds: Folds,
     temperatures: Floats,
 ) -> Floats | None:
-    """Return the losses of settings, each estimated in every fold, (F, C, T, 3).
+    """Return the losses of all settings in every fold, (F, C, T, 3).
 
-    None is returned where no fold has rows of two classes to learn from.
+    None if every fold's training rows have only one class.
     """
     seen = replace(folds, X=view.apply(folds.X))
     trainable = [
@@ -101,7 +101,7 @@ def at_best_temperature(
     n_rows: int,
     spread: float = SPREAD,
 ) -> list[GaussianCandidate]:
-    """Return each of the settings at its best temperature; ``losses`` is (F, C, T, 3)."""
+    """Return the settings, each with its best temperature; ``losses`` is (F, C, T, 3)."""
     log_losses = losses.mean(0)[:, :, 1]
     best, refined = best_temperature(log_losses, temperatures, n_rows, spread)
     at_best = losses[:, np.arange(len(best)), best]  # (F, C, 3)
@@ -121,7 +121,7 @@ def at_best_temperature(
 
 
 def _closed_settings(settings: Settings, grid: Sequence[float]) -> list[Settings]:
-    """Return the settings at every point of the pooling and shrinkage they leave open."""
+    """Return the settings for every combination of the open pooling and shrinkage values."""
     poolings = POOLINGS if is_open(settings.pooling) else (None,)
     shrinkages = grid if is_open(settings.intensity) else (None,)
     return [
@@ -136,7 +136,7 @@ def _views(
     rows: Table,
     seed: int,
 ) -> list[View]:
-    """Return the views that a setting of ``power`` allows."""
+    """Return the views to try for a setting of ``power``."""
     if power is None:
         return [Plain()]
     if isinstance(power, PowerTransform):

@@ -1,4 +1,4 @@
-"""The search of the automatic classifiers: which views are evaluated, and on which rows."""
+"""The search of the automatic classifiers: which views it evaluates, and on which rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -47,24 +47,25 @@ from suffice.selection.validation.folds import search_folds
 from suffice.typing import Array, Floats
 
 KERNEL_SHRINKAGES = (0.0005, 0.003, 0.02, 0.1, 0.4)
-NOISE_SHARES = (0.1, 1.0)  # of the variance of a fair coin, added to indicators
+NOISE_SHARES = (0.1, 1.0)  # noise added to indicators, as a share of a fair coin's variance
 GAUSSIAN_WIDTH = 0.6
 LAPLACE_WIDTH = 0.5
 N_LANDMARKS = 200
 N_PIECES = 300
 FEWEST_DISTINCT = 40  # with fewer different rows, no kernel is tried
-MOST_TRIAL_ROWS = 3_000  # that decide whether kernels and pieces help
-MOST_POWER_FEATURES = 10_000  # beyond which no power transform is tried
-EXPONENT_ROWS = 5_000  # that power transforms are fitted to
+# rows used to decide whether kernels and piecewise-linear features help
+MOST_TRIAL_ROWS = 3_000
+MOST_POWER_FEATURES = 10_000  # with more features, no power transform is tried
+EXPONENT_ROWS = 5_000  # rows used to fit power transforms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """The best candidates, and those that join the average, fitted to all rows."""
+    """The best candidates, and the members of the average, fitted to all rows."""
 
     candidates: list[Candidate]  # best first
-    members: tuple[Member, ...]  # the candidates of positive weight
-    effort: str  # how many rows and folds were used, in words
+    members: tuple[Member, ...]  # the candidates with positive weight
+    effort: str  # sentence on how many rows and folds were used
 
 
 def choose(
@@ -78,8 +79,8 @@ def choose(
 ) -> Choice:
     """Return the best ``n_kept`` settings of each view and of each learner, and their average.
 
-    ``belonging`` has the groups that folds hold out as a whole, or the times of the rows; models
-    are then fitted to earlier rows and evaluated on later ones.
+    ``belonging`` holds groups, which folds keep whole, or times. With times, models are fitted to
+    earlier rows and evaluated on later ones.
     """
     belonging = belonging or Belonging()
     sample = stratified_sample(table.codes, MOST_ROWS, seed)
@@ -117,7 +118,7 @@ def _grids(
     *,
     lifted: bool,
 ) -> list[Grid]:
-    """Return the grids to evaluate: of the features, and of lifted views if they help."""
+    """Return the grids to evaluate: simple views, and lifted views if they help."""
     has_few_rows = is_wide(rows.n_rows, table.n_features)
     views: list[View] = [Plain()]
     power: View = Plain()
@@ -166,8 +167,8 @@ def _lifted_views(below: View, x: Array, seed: int) -> list[View]:
 class _JudgedGrid(NamedTuple):
     grid: Grid
     losses: GridLosses | None
-    moments: Moments  # of the transformed rows
-    weights: Floats  # of the held-out rows  (n,)
+    moments: Moments  # moments of the transformed rows
+    weights: Floats  # weights of the held-out rows  (n,)
 
 
 def judge_views(
@@ -203,7 +204,7 @@ def judge_views(
 
 
 def helpful(trial: Cells, grids: Sequence[Grid]) -> list[Grid]:
-    """Return the lifted grids that lower the log-loss of the average by two standard errors."""
+    """Return the lifted grids that lower the average's log-loss by two standard errors."""
     ranking = judge_views(trial, grids, 3, {})
     if ranking is None:
         return []

@@ -1,4 +1,4 @@
-"""Evaluated candidates, best first, and their weights in an average, from held-out rows."""
+"""Evaluated candidates, best first, and their weights in an average."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,11 +11,12 @@ from suffice.selection.search.candidates import Candidate
 from suffice.typing import Floats
 
 _EM_STEPS = 300
-_NEGLIGIBLE = 0.02  # a smaller share costs time and changes nothing
+# members with a smaller share are dropped: they cost time and change almost nothing
+_NEGLIGIBLE = 0.02
 
 
 class Judged(NamedTuple):
-    """A candidate, and its log p(true class) of held-out rows."""
+    """A candidate, with log p(true class) for each held-out row."""
 
     candidate: Candidate
     true_log: Floats  # (n,)
@@ -23,12 +24,13 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """Candidates, best first, and their log-likelihood of the true class of held-out rows."""
+    """Candidates, best first, with log p(true class) for each held-out row."""
 
     candidates: tuple[Candidate, ...]
     true_log: Floats  # log p(true class)  (M, n)
-    weight: Floats  # of the rows  (n,)
-    moments: Mapping[int, Moments]  # of these rows as each view shows them, by its ``id``
+    weight: Floats  # weight of each row  (n,)
+    # moments of these rows under each view, by the view's ``id``
+    moments: Mapping[int, Moments]
 
     @classmethod
     def of(
@@ -37,7 +39,7 @@ class Ranking:
         weight: Floats,
         moments: Mapping[int, Moments],
     ) -> Self:
-        """Return the ranking by log-loss, on the rows that all were evaluated on."""
+        """Return the ranking by log-loss, on the rows on which all candidates were evaluated."""
         ranked = sorted(judged, key=lambda each: each.candidate.log_loss)
         n_rows = min(len(each.true_log) for each in ranked)
         return cls(
@@ -48,7 +50,7 @@ class Ranking:
         )
 
     def with_shares(self) -> list[Candidate]:
-        """Return the candidates with the weights of their best average."""
+        """Return the candidates with the weights that make their best average."""
         shares = mixing_weights(self.true_log, self.weight)
         return [
             replace(candidate, weight=share)
@@ -56,7 +58,7 @@ class Ranking:
         ]
 
     def averaged(self, chosen: Sequence[int]) -> Floats:
-        """Return log p(true class) under the best average of some of the candidates, (n,)."""
+        """Return log p(true class) for the best average of some candidates, (n,)."""
         true_log = self.true_log[list(chosen)]
         top = true_log.max(0)
         shares = mixing_weights(true_log, self.weight)
@@ -64,10 +66,10 @@ class Ranking:
 
 
 def mixing_weights(true_log: Floats, weight: Floats) -> Floats:
-    """Return shares (M,) that make Σ_n w_n log Σ_m s_m p_m large, p_m of the true class (M, n).
+    """Return the shares s (M,) that nearly maximise Σ_n w_n log Σ_m s_m p_m.
 
-    They are found by EM from equal shares. Every member is credited with 1/M of one more row, so
-    that few rows do not rule members out.
+    p_m = exp(true_log) is member m's probability of the true class, (M, n). EM starts from equal
+    shares. A pseudo-count of 1/M per member keeps few rows from excluding a member.
     """
     p = np.exp(true_log - true_log.max(0))
     w = weight / weight.sum()

@@ -23,18 +23,18 @@ from suffice.typing import Codes, Flags, Floats
 
 POOLINGS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 SHRINKAGES = (0.0, 0.01, 0.05, 0.15, 0.4, 0.7, 1.0)
-# with fewer rows than features the best shrinkage is strong, and losses change quickly near 1
+# With fewer rows than features, the best shrinkage is strong, and losses change quickly near 1.
 STRONG_SHRINKAGES = (0.0, 0.05, 0.15, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
-MOST_FEATURES = 400  # beyond which a matrix per class and fold is not tried
-FEW_ROWS = 500  # below this, every setting is evaluated on every fold
+MOST_FEATURES = 400  # with more features, no matrix per class and fold is tried
+FEW_ROWS = 500  # with fewer rows, every setting is evaluated on every fold
 
-# a pooling λ, and the shrinkages γ tried there
+# a pooling λ, and the shrinkages γ to try with it
 ShrinkagePath: TypeAlias = tuple[float, Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GridLosses:
-    """Losses of held-out rows for each of S settings, at the best temperature of each."""
+    """Held-out losses of S settings, each at its best temperature."""
 
     pooling: Floats  # λ  (S,)
     shrinkage: Floats  # γ  (S,)
@@ -46,7 +46,7 @@ class GridLosses:
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Return the settings of all parts, one after another."""
+        """Return the settings of all parts, concatenated."""
         return cls(
             pooling=np.concatenate([part.pooling for part in parts]),
             shrinkage=np.concatenate([part.shrinkage for part in parts]),
@@ -78,10 +78,10 @@ class GridLosses:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grid:
-    """A view of the rows, and the settings (λ, γ) tried there."""
+    """A view of the rows, and the settings (λ, γ) to try with it."""
 
     view: View
-    settings: Settings  # without pooling and shrinkage
+    settings: Settings  # all settings except pooling and shrinkage
     paths: tuple[ShrinkagePath, ...]
 
     @property
@@ -90,11 +90,11 @@ class Grid:
         return any(pooling < 1 for pooling, _ in self.paths)
 
     def thinned(self) -> Self:
-        """Return the grid with every second pooling."""
+        """Return the grid with every second value of pooling."""
         return replace(self, paths=self.paths[::2])
 
     def training(self, cells: Cells) -> Training | FewRowsTraining:
-        """Return what each fold learns from rows as the view shows them."""
+        """Return the training sums of each fold under the view."""
         noise = self.view.noise if isinstance(self.view, Softened) else None
         rows = self.view.apply(cells.table.x)
         if noise is None and not self.per_class and is_wide(*rows.shape):
@@ -104,7 +104,7 @@ class Grid:
     def best(self, training: Training | FewRowsTraining, n: int) -> GridLosses | None:
         """Return the best n settings; None if no covariance has full rank in every fold.
 
-        If there are many rows, all settings are evaluated on one fold, and the better ones on all.
+        With many rows, all settings are evaluated on one fold, and the best ones then on all folds.
         """
         if not training.n_folds:
             return None
@@ -122,14 +122,14 @@ class Grid:
 
     def _log_priors(self, training: Training | FewRowsTraining) -> Floats:
         """Return log π_k in each fold, −∞ for classes without rows, (F, K)."""
-        no_classes = np.zeros(0)  # labels matter only to priors given by class
+        no_classes = np.zeros(0)  # labels are needed only for priors given per class
         priors = [self.settings.class_priors(no_classes, w) for w in training.weights]
         with np.errstate(divide="ignore"):
             return np.log(np.where(training.weights > 0, np.stack(priors), 0.0))
 
 
 def is_wide(n_rows: int, n_features: int) -> bool:
-    """Return whether inner products of rows serve better than matrices of features."""
+    """Return whether inner products of rows are cheaper than matrices of features."""
     return n_rows < n_features and n_features > MOST_FEATURES
 
 
@@ -138,7 +138,7 @@ def judge_grid(
     log_priors: Floats,
     paths: Sequence[ShrinkagePath],
 ) -> GridLosses | None:
-    """Return the losses of the settings of full rank in all folds, if there are any."""
+    """Return the losses of settings with full rank in all folds; None if there are none."""
     parts = []
     n_rows, n_features = training.x.shape
     has_few_rows = n_rows < FEW_ROWS_A_FEATURE * n_features and n_features > MOST_FEATURES
@@ -167,7 +167,10 @@ def judge_grid(
 
 
 def survivors(losses: GridLosses, n_least: int, n_most: int) -> list[ShrinkagePath]:
-    """Return the settings within one standard error of the best, ``n_least`` to ``n_most``."""
+    """Return the paths of settings within one standard error of the best.
+
+    At least ``n_least`` and at most ``n_most`` settings are kept.
+    """
     ranked = losses.best(len(losses))
     behind = ranked.true_log[0] - ranked.true_log  # (S, n)
     standard_error = behind.std(1) / np.sqrt(behind.shape[1])

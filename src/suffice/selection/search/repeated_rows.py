@@ -1,4 +1,4 @@
-"""Rows that occur more than once, found once: equal rows need not be looked at again."""
+"""Distinct rows of a table, so that equal rows are processed once."""
 
 import numpy as np
 
@@ -8,18 +8,18 @@ from suffice.typing import Codes, Floats
 
 
 def distinct_rows(x: Floats) -> tuple[Codes, Codes]:
-    """Return the first row of each set of equal rows, and the set that each row belongs to."""
+    """Return the index of the first row of each set of equal rows, and the set of each row."""
     direction = np.random.default_rng(0).standard_normal(x.shape[1])
-    # different rows have different projections on a random direction, with probability 1
+    # distinct rows have distinct projections on a random direction, with probability 1
     projections = (x - x[0]) / unit_scale(x.var(0)) @ direction
     _, first, set_of = np.unique(projections, return_index=True, return_inverse=True)
     return first, set_of
 
 
 def distinct_table(table: Table) -> tuple[Table, Codes]:
-    """Return the rows without repeats, and the place of each row of the table among them.
+    """Return the table without repeated rows, and the position in it of each original row.
 
-    The table itself is returned where half of its rows or more are different.
+    The original table is returned if at least half of its rows are distinct.
     """
     columns = np.column_stack([table.x, table.codes, table.weights])
     first, place = distinct_rows(columns)

@@ -1,6 +1,6 @@
-"""Scores of held-out rows at every shrinkage γ of one pooling λ, for all folds at once.
+"""Scores of held-out rows for every shrinkage γ at one pooling λ, for all folds at once.
 
-Scores have shape (K, Γ, F, m): sums over classes are then sums of long vectors.
+Scores have shape (K, Γ, F, m), so that a sum over classes adds long vectors.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from suffice.core.linalg import inverse_lower, positive_factor, rank_tolerance, 
 from suffice.selection.search.training import Training, set_diagonal
 from suffice.typing import Flags, Floats
 
-_CACHED_NUMBERS = 1 << 17  # in the largest array of a step, so that it stays in the cache
+_CACHED_NUMBERS = 1 << 17  # size of a step's largest array, so that it stays in the cache
 
 
 def tied_path(
@@ -18,7 +18,7 @@ def tied_path(
     log_priors: Floats,
     gammas: Floats,
 ) -> tuple[Floats, Floats]:
-    """Return the usable γ of one covariance for all classes, and scores (K, Γ, F, m)."""
+    """Return the usable values of γ for a shared covariance, and scores (K, Γ, F, m)."""
     n_gammas = len(gammas)
     k, d = training.means.shape[1:]
     scores = np.zeros((k, n_gammas, *training.held_out.rows.shape))
@@ -51,7 +51,7 @@ def class_path(
     pooling: float,
     gammas: Floats,
 ) -> tuple[Floats, Floats]:
-    """Return the usable γ of a covariance for each class, and scores (K, Γ, F, m)."""
+    """Return the usable values of γ for a covariance per class, and scores (K, Γ, F, m)."""
     k, d = training.means.shape[1:]
     n_rows = training.held_out.rows.shape[1]
     scores = np.empty((k, len(gammas), training.n_folds, n_rows))
@@ -85,8 +85,8 @@ def class_path(
 def _spectra(training: Training, pooling: float) -> tuple[Floats, Floats, Floats]:
     """Return e, R and c with xᵀ Σ_k(λ, γ)⁻¹ x = Σ_i (R x)_i² / ((1 − γ) e_i + γ).
 
-    Shapes are (F, K, d), (F, K, d, d) with columns for R's rows, and (F, K); log|Σ_k| is the sum
-    of log((1 − γ) e_i + γ) and c.
+    The shapes are (F, K, d) for e, (F, K, d, d) for R, whose rows are stored as columns, and (F, K)
+    for c. log|Σ_k| = c + Σ_i log((1 − γ) e_i + γ).
     """
     w = training.weights
     is_absent = w == 0
@@ -96,7 +96,7 @@ def _spectra(training: Training, pooling: float) -> tuple[Floats, Floats, Floats
     sigmas /= np.where(divisor > 0, divisor, 1.0)[..., None, None]
     if pooling == 0:
         is_constant = ~training.varies & ~is_absent[..., None]  # (F, K, d)
-    else:  # every class has the variance of the others
+    else:  # pooling gives every class the variances of the others
         is_constant = np.zeros_like(training.varies)
     degenerate = np.argwhere(is_constant.any(2))  # pairs (f, k)
     for f, k in degenerate:
@@ -117,10 +117,10 @@ def _spectra(training: Training, pooling: float) -> tuple[Floats, Floats, Floats
 
 
 def _borrowed_variance(pooled: Floats, is_constant: Flags) -> tuple[Floats, float]:
-    """Return the map (d, d) of rows of a class in which features J are constant, and log|R_JJ|.
+    """Return a map (d, d) for a class in which the features J are constant, and log|R_JJ|.
 
-    The pooled covariance R lends x_J ~ N(μ_J, R_JJ), and the other features A are left as they are
-    given x_J: y_A = x_A − R_AJ R_JJ⁻¹ x_J,  y_J = L⁻¹ x_J,  R_JJ = L Lᵀ.
+    x_J is taken as N(μ_J, R_JJ), with the pooled covariance R. The other features A are made
+    independent of x_J: y_A = x_A − R_AJ R_JJ⁻¹ x_J,  y_J = L⁻¹ x_J,  R_JJ = L Lᵀ.
     """
     j = np.flatnonzero(is_constant)
     a = np.flatnonzero(~is_constant)

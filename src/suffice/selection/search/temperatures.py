@@ -1,4 +1,4 @@
-"""Losses of held-out scores at every temperature, and the one with the lowest log-loss."""
+"""Held-out losses of scores at every temperature, and the temperature with the lowest log-loss."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from suffice.core.decision.predictions import ABSENT_LOSS
 from suffice.selection.search.training import HeldOut
 from suffice.typing import Codes, Floats
 
-#: Each is half of another, except the two largest: exponentials are squared, not computed again.
+#: Each is half of another, except the two largest, so most exponentials are squares.
 TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(4)).ravel())
 
-#: For tables with few rows a feature, whose plug-in posteriors are far too sure.
+#: For tables with few rows per feature, whose plug-in posteriors are far too confident.
 HIGH_TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(8)).ravel())
 
 SPREAD = 0.5  # prior standard deviation of log T
-WIDE_SPREAD = 2.0  # the same where few rows a feature make high temperatures likely
+WIDE_SPREAD = 2.0  # the same for few rows per feature, where high temperatures are likely
 FEW_ROWS_A_FEATURE = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreLosses:
-    """Losses of held-out rows for each of S settings, at the best temperature of each."""
+    """Held-out losses of S settings, each at its best temperature."""
 
     temperature: Floats  # (S,)
     error: Floats  # (S,)
@@ -37,7 +37,7 @@ def judge_scores(
     temperatures: Floats,
     spread: float = SPREAD,
 ) -> ScoreLosses:
-    """Return the losses of scores (K, S, F, m), which are overwritten."""
+    """Return the losses of scores (K, S, F, m); the scores are overwritten."""
     n_folds = len(held_out.rows)
     is_wrong = scores.argmax(0) != held_out.truth
     share = held_out.weight / held_out.weight.sum(1, keepdims=True)
@@ -48,7 +48,7 @@ def judge_scores(
     for t, powers in _exponentials(scores, temperatures):
         # −log p(true class) = log Σ_k exp(a_k / T) − a_true / T
         losses = np.log(powers.sum(0)) - true_score / temperatures[t]
-        losses[~np.isfinite(losses)] = ABSENT_LOSS  # of a class without rows in training
+        losses[~np.isfinite(losses)] = ABSENT_LOSS  # the row's class has no training rows
         log_losses[:, :, t] = np.einsum("sfm,fm->sf", losses, share)
     n_rows = int(np.count_nonzero(held_out.weight))
     best, temperature = best_temperature(log_losses.mean(1), temperatures, n_rows, spread)
@@ -65,7 +65,7 @@ def judge_scores(
 
 
 def _exponentials(scores: Floats, temperatures: Floats) -> Iterator[tuple[int, Floats]]:
-    """Yield exp(a / T) of each temperature; those of T / 2 are the squares of those of T."""
+    """Yield exp(a / T) for each temperature; the values at T / 2 are the squares of those at T."""
     left: list[int] = np.argsort(-temperatures).tolist()
     while left:
         t = left.pop(0)
@@ -79,7 +79,7 @@ def _exponentials(scores: Floats, temperatures: Floats) -> Iterator[tuple[int, F
 
 
 def _half_of(t: int, candidates: Sequence[int], temperatures: Floats) -> int | None:
-    """Return the candidate whose temperature is half of that of t."""
+    """Return the candidate whose temperature is half the temperature of t."""
     for candidate in candidates:
         if temperatures[candidate] * 2 == temperatures[t]:
             return candidate
@@ -92,8 +92,8 @@ def best_temperature(
     n_rows: int,
     spread: float = SPREAD,
 ) -> tuple[Codes, Floats]:
-    """Return where the losses (S, T) are least, and the temperatures refined by a parabola."""
-    # log T ~ N(0, spread²): without it, few rows without errors make a model too confident
+    """Return the index of the lowest loss (S, T), and the temperature refined by a parabola."""
+    # The prior log T ~ N(0, spread²) keeps few rows without errors from making T too small.
     penalised = losses + np.square(np.log(temperatures) / spread) / (2 * n_rows)
     best = penalised.argmin(1)
     if len(temperatures) < 3:
@@ -101,7 +101,7 @@ def best_temperature(
     inner = np.clip(best, 1, len(temperatures) - 2)
     neighbours = inner[:, None] + np.arange(-1, 2)
     below, y, above = np.take_along_axis(penalised, neighbours, 1).T
-    # the vertex of the parabola through three points, evenly spaced in log T
+    # vertex of the parabola through three points with equal steps in log T
     with np.errstate(divide="ignore", invalid="ignore"):
         vertex = 0.5 * (below - above) / (below - 2 * y + above)
     is_inside = (inner == best) & (np.abs(vertex) < 1)

@@ -1,4 +1,4 @@
-"""The sums of the training rows of every fold, and its held-out rows."""
+"""The sums of every fold's training rows, and its held-out rows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -15,20 +15,21 @@ from suffice.typing import Codes, Flags, Floats
 
 FoldIndex: TypeAlias = slice | Codes | Flags
 
-_ROUNDING = 1e-11  # relative error of squares about a mean that are found by subtraction
+# relative rounding error of squares about a mean that are computed by subtraction
+_ROUNDING = 1e-11
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """The rows in the order of their folds, and of their classes within a fold."""
+    """The rows sorted by fold, and by class within a fold."""
 
-    table: Table  # in this order
-    order: Codes  # where each row stood before  (n,)
+    table: Table  # the rows in this order
+    order: Codes  # original index of each row  (n,)
     n_folds: int
-    cells: Codes  # f K + k of every fold and class with rows  (C,)
-    edges: Codes  # where each begins, and the end  (C + 1,)
-    fold_edges: Codes  # (F + 1,)
-    forward: bool = False  # whether a fold learns from earlier folds only
+    cells: Codes  # f K + k for each fold f and class k that has rows  (C,)
+    edges: Codes  # first row of each cell, then n  (C + 1,)
+    fold_edges: Codes  # first row of each fold, then n  (F + 1,)
+    forward: bool = False  # whether a fold is trained on earlier folds only
 
     @classmethod
     def of(
@@ -38,9 +39,9 @@ class Cells:
         *,
         forward: bool = False,
     ) -> Self:
-        """Return the rows by the fold that holds them out; each row must be held out once.
+        """Return the rows sorted by the fold that holds them out; each row must be held out once.
 
-        ``forward`` lets a fold learn from the folds before it, otherwise from all others.
+        With ``forward``, a fold is trained on the folds before it, otherwise on all other folds.
         """
         fold_of_row = np.empty(table.n_rows, np.intp)
         for f, (_, test) in enumerate(splits):
@@ -63,13 +64,13 @@ class Cells:
 
     @property
     def learns_from(self) -> Floats:
-        """1 where a fold (row) learns from a fold (column), otherwise 0, (F, F)."""
+        """1 if a fold (row) is trained on a fold (column), otherwise 0, (F, F)."""
         if self.forward:
             return np.tril(np.ones((self.n_folds, self.n_folds)), -1)
         return np.asarray(1.0 - np.eye(self.n_folds))
 
     def training_rows(self, fold: int) -> Codes:
-        """Return the rows that a fold learns from, in the order of the cells."""
+        """Return the training rows of a fold, in the order of the cells."""
         lo, hi = self.fold_edges[fold : fold + 2]
         if self.forward:
             return np.arange(lo)
@@ -77,13 +78,13 @@ class Cells:
 
     @property
     def trainable(self) -> Flags:
-        """Whether the other folds have rows of two classes to learn from, (F,)."""
+        """Whether each fold's training rows have at least two classes, (F,)."""
         weights = self.summed(self.table.weights)
         other_weights = self.learns_from @ weights
         return np.asarray(np.count_nonzero(other_weights, axis=1) > 1)
 
     def summed(self, values: Floats) -> Floats:
-        """Return the sums of rows (n, …) over each fold and class, (F, K, …)."""
+        """Return the sums of rows (n, …) by fold and class, (F, K, …)."""
         k = self.table.n_classes
         shape = values.shape[1:]
         sums = np.zeros((self.n_folds * k, *shape))
@@ -93,11 +94,11 @@ class Cells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:
-    """The rows of each fold side by side; short folds are padded."""
+    """The rows of each fold in one array; short folds are padded."""
 
-    rows: Codes  # row numbers in the order of the cells, 0 as padding  (F, m)
-    truth: Codes  # (F, m)
-    weight: Floats  # 0 as padding  (F, m)
+    rows: Codes  # row indices in the order of the cells, padded with 0  (F, m)
+    truth: Codes  # class of each row  (F, m)
+    weight: Floats  # weight of each row, padded with 0  (F, m)
 
     @classmethod
     def of(cls, cells: Cells) -> Self:
@@ -122,16 +123,16 @@ class HeldOut:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Training:
-    """Weight, mean and scatter of each class in what each fold learns from, in standard units."""
+    """Weight, mean and scatter of each class in each fold's training rows, standardised."""
 
-    x: Floats  # rows in these units, in the order of the cells  (n, d)
+    x: Floats  # standardised rows, in the order of the cells  (n, d)
     held_out: HeldOut
     weights: Floats  # (F, K)
     means: Floats  # (F, K, d)
     pooled: Floats  # Σ_k M_k  (F, d, d)
-    scatters: Floats | None  # M_k; None where only pooled ones are needed  (F, K, d, d)
+    scatters: Floats | None  # M_k; None if only pooled ones are needed  (F, K, d, d)
     varies: Flags  # whether each feature varies in each class  (F, K, d)
-    moments: Moments  # of all rows, in the units of the view
+    moments: Moments  # moments of all rows, in the units of the view
 
     @classmethod
     def of(
@@ -142,10 +143,10 @@ class Training:
         per_class: bool,
         noise: Floats | None = None,
     ) -> Self:
-        """Return the sums of rows as a view shows them, ``noise`` (d,) added to the variances.
+        """Return the training sums under a view, with ``noise`` (d,) added to the variances.
 
-        ``per_class`` keeps the scatter of each class. Folds whose other folds have rows of one
-        class only are left out.
+        ``per_class`` keeps the scatter of each class. Folds whose training rows have only one class
+        are left out.
         """
         x, standardisation = standardised(seen)
         sums = _FoldSums.of(x, cells, per_class=per_class)
@@ -153,7 +154,7 @@ class Training:
             sums = sums.with_noise(noise / np.square(standardisation.scale))
         others = cells.learns_from
         weights = others @ sums.weights
-        # δ = Σ w z / Σ w over the other folds
+        # δ = Σ w z / Σ w over the training folds
         positive = np.where(weights > 0, weights, 1.0)
         delta = np.tensordot(others, sums.sums, 1) / positive[..., None]
         means = sums.means + delta
@@ -195,7 +196,7 @@ class Training:
 
     @property
     def class_scatters(self) -> Floats:
-        """M_k, (F, K, d, d), which must have been asked for by ``per_class``."""
+        """M_k, (F, K, d, d); they exist only with ``per_class``."""
         if self.scatters is None:
             raise ValueError(
                 "only pooled scatters were kept: collect them with per_class=True"
@@ -203,7 +204,7 @@ class Training:
         return self.scatters
 
     def rows_of(self, fold: int) -> Floats:
-        """Return the rows held out in a fold, (m, d)."""
+        """Return the held-out rows of a fold, (m, d)."""
         first = self.held_out.rows[fold, 0]
         n_rows = np.count_nonzero(self.held_out.weight[fold])
         return self.x[first : first + n_rows]
@@ -229,12 +230,12 @@ class Standardisation:
 
     @property
     def rounding(self) -> Floats:
-        """What rounding leaves of the square of a constant feature, for each row, (d,)."""
+        """Rounding error of the square of a constant feature, per row, (d,)."""
         return np.asarray((16 * EPS) ** 2 * (1 + np.square(self.centre / self.scale)))
 
 
 def standardised(rows: Floats) -> tuple[Floats, Standardisation]:
-    """Return z = (x − centre) / scale, (n, d), and the centre and scale."""
+    """Return z = (x − centre) / scale, (n, d), with the centre and the scale."""
     centre = rows.mean(0)
     z = rows - centre
     scale = unit_scale(np.einsum("ij,ij->j", z, z) / len(z))
@@ -244,13 +245,13 @@ def standardised(rows: Floats) -> tuple[Floats, Standardisation]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _FoldSums:
-    """Sums of each fold, about the mean of each class over all folds, so that they can be added."""
+    """Sums of each fold about class means over all folds, so that folds can be added."""
 
     weights: Floats  # Σ w  (F, K)
-    means: Floats  # m_k: z = x − m_k  (K, d)
+    means: Floats  # m_k, the mean over all folds; z = x − m_k  (K, d)
     sums: Floats  # Σ w z  (F, K, d)
     pooled: Floats  # Σ w z zᵀ  (F, d, d)
-    scatters: Floats | None  # Σ w z zᵀ of each class, where asked for  (F, K, d, d)
+    scatters: Floats | None  # Σ w z zᵀ of each class, if needed  (F, K, d, d)
 
     @classmethod
     def of(cls, x: Floats, cells: Cells, *, per_class: bool) -> Self:
@@ -284,7 +285,7 @@ class _FoldSums:
         return cls(weights=weights, means=means, sums=sums, pooled=pooled, scatters=scatters)
 
     def with_noise(self, variances: Floats) -> Self:
-        """Return the sums of rows whose features have more variance, by ``variances`` (d,)."""
+        """Return the sums with ``variances`` (d,) added to the variance of each feature."""
         noise = np.diag(variances)
         pooled = self.pooled + self.weights.sum(1)[:, None, None] * noise
         if self.scatters is None:
@@ -303,14 +304,14 @@ def _lend_variance(
 ) -> None:
     """Give features that are constant in every class a variance, in place; ``constant`` is (F, d).
 
-    It is small where the means of the classes differ, so that the feature separates them, and 1
-    where they agree.
+    The variance is small if the class means differ, because the feature then separates the classes.
+    If the class means are equal, the variance is 1.
     """
     for f in np.flatnonzero(constant.any(1)):
         columns = np.flatnonzero(constant[f])
         total = weights[f].sum()
         if total == 0:
-            continue  # a fold that learns from nothing is left out
+            continue  # a fold without training rows is left out later
         shares = weights[f] / total
         class_means = means[f][:, columns]
         between = shares @ np.square(class_means - shares @ class_means)
@@ -323,7 +324,7 @@ def _lend_variance(
 
 
 def _moments(table: Table, standardisation: Standardisation, sums: _FoldSums) -> Moments:
-    """Return the moments of all rows in their own units."""
+    """Return the moments of all rows in the units of the view."""
     means = standardisation.centre + standardisation.scale * sums.means
     square = standardisation.scale[:, None] * standardisation.scale
     scatter: PooledScatter | PerClassScatter
@@ -344,7 +345,7 @@ def _moments(table: Table, standardisation: Standardisation, sums: _FoldSums) ->
 
 
 def set_diagonal(matrix: Floats, columns: Codes, values: Floats | float) -> None:
-    """Make some features independent of all others, with these variances."""
+    """Make some features independent of all others, and set their variances."""
     matrix[columns] = 0.0
     matrix[:, columns] = 0.0
     matrix[columns, columns] = values

@@ -1,4 +1,4 @@
-"""Trees grown on a table: extremely randomised ones, or a random forest."""
+"""Trees grown on a table: extremely randomised trees, or a random forest."""
 
 import numpy as np
 
@@ -7,8 +7,8 @@ from suffice.core.table import Table
 from suffice.selection.search.repeated_rows import distinct_table
 from suffice.typing import Array, Floats
 
-N_EDGES = 63  # between bins of equally many rows, where a random forest splits
-_LARGEST = 8e307  # differences of such numbers do not overflow
+N_EDGES = 63  # split points per feature in a random forest, at quantiles
+_LARGEST = 8e307  # differences of numbers up to this size do not overflow
 _NO_EDGES: Floats = np.zeros((0, 0))
 
 
@@ -20,13 +20,13 @@ def grow_extra_trees(
     n_rows: int,
     seed: int,
 ) -> Trees:
-    """Return trees of random splits, each grown on ``n_rows`` different rows."""
+    """Return trees with random splits, each grown on ``n_rows`` distinct rows."""
     rng = np.random.default_rng(seed)
     seeds = rng.integers(1 << 31, size=n_trees)
     if n_rows < table.n_rows:
         rows = np.stack([rng.permutation(table.n_rows)[:n_rows] for _ in seeds])
     else:
-        rows = np.arange(table.n_rows)[None]  # the same for all trees
+        rows = np.arange(table.n_rows)[None]  # the same rows for all trees
     return _grow(table, rows, seeds, _NO_EDGES, min_leaf_rows)
 
 
@@ -38,7 +38,7 @@ def grow_random_forest(
     n_rows: int,
     seed: int,
 ) -> Trees:
-    """Return trees of best splits, each grown on ``n_rows`` rows drawn with replacement."""
+    """Return trees with best splits, each grown on ``n_rows`` rows drawn with replacement."""
     rng = np.random.default_rng(seed)
     seeds = rng.integers(1 << 31, size=n_trees)
     rows = rng.integers(table.n_rows, size=(n_trees, n_rows))
@@ -53,7 +53,7 @@ def _grow(
     edges: Floats,
     min_leaf_rows: int,
 ) -> Trees:
-    from suffice.selection.search.loops import grow  # Numba takes long to import
+    from suffice.selection.search.loops import grow  # Numba is slow to import
 
     distinct, place = distinct_table(table)
     roots, children, feature, threshold, class_weights = grow(
@@ -77,14 +77,14 @@ def _grow(
 
 
 def bounded_columns(x: Array) -> Floats:
-    """Return the features of rows (n, d) one after the other, (d, n); huge numbers are clipped."""
+    """Return the transposed rows, (d, n), with huge numbers clipped."""
     return np.ascontiguousarray(np.clip(x, -_LARGEST, _LARGEST).T, np.float64)
 
 
 def bin_edges(columns: Floats, n_edges: int) -> Floats:
-    """Return the edges between bins of about equally many rows of each of the columns (d, n).
+    """Return the edges between bins with about equally many rows, for columns (d, n).
 
-    Infinities follow the last edge, shape (d, n_edges).
+    The result has shape (d, n_edges). Infinities follow the last edge of a column.
     """
     edges = np.full((len(columns), n_edges), np.inf)
     for j, values in enumerate(np.sort(columns, axis=1)):
@@ -97,6 +97,6 @@ def bin_edges(columns: Floats, n_edges: int) -> Floats:
             lower = lower[lower < distinct[-1]]
         upper = distinct[np.searchsorted(distinct, lower) + 1]
         middle = (lower + upper) / 2
-        # rounding may take the middle of two neighbouring numbers to the upper one
+        # rounding may move the middle of two adjacent numbers up to the larger one
         edges[j, : len(lower)] = np.where(middle < upper, middle, lower)
     return edges

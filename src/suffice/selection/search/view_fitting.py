@@ -1,4 +1,4 @@
-"""Views fitted to rows: landmarks of kernels, quantiles of features, noise on indicators."""
+"""Views fitted to rows: kernel landmarks, quantiles of features, noise on indicators."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ from suffice.core.model.views import (
 from suffice.selection.search.repeated_rows import distinct_rows
 from suffice.typing import Array, Floats
 
-_NEGLIGIBLE = 1e-4  # of the variance: directions with less are mostly noise
+_NEGLIGIBLE = 1e-4  # directions with a smaller share of the variance are mostly noise
 
 
 def fit_kernel_features(
@@ -30,9 +30,9 @@ def fit_kernel_features(
     seed: int,
     kernel: Kernel = "Gaussian",
 ) -> KernelFeatures:
-    """Return the features and a kernel at ``n_landmarks`` different rows, or at all if fewer.
+    """Return the features and kernels at ``n_landmarks`` distinct rows, or at all if fewer.
 
-    The ``width`` of the kernel is in typical distances between rows.
+    The ``width`` of the kernel is in units of the typical distance between rows.
     """
     rows = below.apply(x)
     rng = np.random.default_rng(seed)
@@ -54,14 +54,14 @@ def fit_kernel_features(
     e, u = np.linalg.eigh(unmixed.nearness(landmarks))
     kept = e > _NEGLIGIBLE * len(e)
     n_kept = int(np.count_nonzero(kept))
-    # evenly mixed, all have about the same variance, as shrinkage to a diagonal expects
+    # Mixed evenly, all features have about the same variance, which suits shrinkage to a diagonal.
     signs = rng.choice([-1.0, 1.0], n_kept)
     rotation = signs[:, None] * _cosines(n_kept)
     return replace(unmixed, mixing=u[:, kept] / np.sqrt(e[kept]) @ rotation)
 
 
 def fold_mixing(view: KernelFeatures, model: ClassModel) -> LinearModel:
-    """Return a tied Gaussian of mixed kernel features as linear scores of the kernel itself."""
+    """Return a tied Gaussian on mixed kernel features as linear scores of the unmixed kernel."""
     scorer = model.formula.scorer
     (part,) = scorer.parts
     if view.mixing is None or not isinstance(part, LinearScores):
@@ -77,7 +77,7 @@ def fold_mixing(view: KernelFeatures, model: ClassModel) -> LinearModel:
 
 
 def fit_pieces(x: Array, n_pieces: int) -> PiecewiseLinear:
-    """Return pieces between quantiles of each feature, about ``n_pieces`` of them in all."""
+    """Return linear pieces between quantiles of each feature, about ``n_pieces`` in total."""
     rows = np.asarray(x, np.float64)
     n_each = max(2, n_pieces // rows.shape[1])
     quantiles = np.quantile(rows, np.linspace(0, 1, n_each + 1), axis=0)
@@ -91,7 +91,7 @@ def fit_pieces(x: Array, n_pieces: int) -> PiecewiseLinear:
 
 
 def fit_softened(below: View, x: Array, share: float) -> Softened:
-    """Return the view that adds a share of a fair coin's variance to each feature of two values."""
+    """Return a view that adds ``share`` of a fair coin's variance to each two-valued feature."""
     noise = share * np.square(_half_range(below.apply(x)))
     return Softened(below, noise, share)
 
@@ -99,15 +99,15 @@ def fit_softened(below: View, x: Array, share: float) -> Softened:
 def kernel_scale(rows: Floats) -> Floats:
     """Return the unit of each feature in a kernel, (d,).
 
-    It is the standard deviation, or half the gap between the values of a feature that has two:
-    otherwise a rare value would be far away from all other rows.
+    The unit is the standard deviation. For a two-valued feature it is half the distance between the
+    values; otherwise a rare value would be far from all other rows.
     """
     half_range = _half_range(rows)
     return np.where(half_range > 0, half_range, unit_scale(rows.var(0)))
 
 
 def _half_range(rows: Floats) -> Floats:
-    """Return half the distance between the values of features that have two, else 0, (d,)."""
+    """Return half the distance between the values of two-valued features, else 0, (d,)."""
     low = rows.min(0)
     high = rows.max(0)
     has_two_values = ((rows == low) | (rows == high)).all(0)

@@ -1,4 +1,4 @@
-"""How good a classifier is: splits, exact cross-validation and leave-one-out.
+"""Evaluation of a classifier: splits, exact cross-validation and leave-one-out.
 
-Imports ``data`` and ``core``. Estimators are only asked for their settings, or fitted again.
+Imports ``data`` and ``core``. Of estimators, it only reads the settings or calls ``fit``.
 """

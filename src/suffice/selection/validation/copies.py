@@ -1,4 +1,4 @@
-"""Rows with the same features: none may be both a training row and a held-out row of a fold."""
+"""Rows with the same features: a fold must not train on one and hold out another."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -10,24 +10,24 @@ from scipy.sparse.csgraph import connected_components
 from suffice.core.table import Table
 from suffice.typing import Array, Codes, Flags
 
-MOST_COMPARED = 20_000_000  # numbers that a search for near copies reads
-FEWEST_DISTINCT = 10  # different rows, below which equal rows are values that recur
+MOST_COMPARED = 20_000_000  # limit on the cells read in the search for near copies
+FEWEST_DISTINCT = 10  # with fewer distinct rows, equal rows are recurring values, not copies
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Copies:
-    """Which rows have the same features, where that is more than coincidence."""
+    """Which rows have the same features, if this is not a coincidence."""
 
-    set_of: Codes  # rows of one set have the same features  (n,)
-    n_rows: int  # rows that repeat an earlier one
+    set_of: Codes  # index of a row's set; rows of one set have the same features  (n,)
+    n_rows: int  # rows that equal an earlier row
     n_distinct: int
 
     @classmethod
     def of(cls, table: Table) -> Self | None:
-        """Return the sets of identical rows, None where rows differ or agree by coincidence.
+        """Return the sets of identical rows; None if there are none or they are coincidences.
 
-        Rows of few values agree by coincidence, as those of a table of counts do. Then still more
-        pairs of rows agree in all columns but one. Copies agree in every column.
+        Rows with few possible values agree by coincidence, for example in a table of counts. Then
+        even more pairs of rows agree in all columns except one. Copies agree in every column.
         """
         columns = _feature_columns(table)
         hashes = row_hashes(table)
@@ -41,21 +41,24 @@ class Copies:
         return cls(set_of=set_of, n_rows=table.n_rows - n_distinct, n_distinct=n_distinct)
 
     def among(self, rows: Codes) -> Self:
-        """Return the sets among some of the rows."""
+        """Return the sets restricted to some rows."""
         return type(self)(self.set_of[rows], self.n_rows, self.n_distinct)
 
     def is_seen(self, train: Codes, test: Codes) -> Flags:
-        """Return which rows of a test have a copy among the training rows, (m,)."""
+        """Return which test rows have a copy among the training rows, (m,)."""
         return np.isin(self.set_of[test], self.set_of[train])
 
 
 def joined_groups(groups: Codes | None, sets: Codes) -> Codes:
-    """Return codes of rows that share a group or a set of copies, also by way of others, (n,)."""
+    """Return group codes in which rows of one group, or of one set of copies, share a code, (n,).
+
+    Groups and sets that are linked through other rows also share a code.
+    """
     if groups is None:
         return sets
     n_groups = int(groups.max()) + 1
     n_sets = int(sets.max()) + 1
-    # a graph of groups and sets, with an edge for each row
+    # a graph whose nodes are groups and sets, with an edge for each row
     edges = coo_array(
         (np.ones(len(sets)), (groups, n_groups + sets)), shape=(n_groups + n_sets,) * 2
     )
@@ -75,8 +78,8 @@ def _feature_columns(table: Table) -> list[Array]:
 def row_hashes(table: Table) -> Array:
     """Return a hash of the features of each row, (n,)."""
     columns = _feature_columns(table)
-    # The hash Σ_j a_j b_j mod 2⁶⁴ of the mixed bits b_j, with a_j odd, differs between different
-    # rows but for one pair in 10¹⁹.
+    # The hash is Σ_j a_j b_j mod 2⁶⁴, where a_j is odd and b_j are the mixed bits. Distinct rows
+    # have the same hash with a probability of about 10⁻¹⁹.
     hashes = np.zeros(table.n_rows, np.uint64)
     for factor, column in zip(_factors(len(columns)), columns, strict=True):
         hashes += factor * _mixed_bits(column)
@@ -88,10 +91,10 @@ def _factors(n_columns: int) -> Array:
 
 
 def _mixed_bits(column: Array) -> Array:
-    """Return 64 bits of each number, the same for 0 and −0, and for every NaN.
+    """Return 64 bits of each number; 0 and −0 have the same bits, and so does every NaN.
 
-    Integers end in 52 bits of zero, which a product would keep: each bit is first spread over all,
-    one to one, by the last steps of SplitMix64 (Steele, Lea & Flood 2014).
+    Integers end in many zero bits, which multiplication would preserve. So the last steps of
+    SplitMix64 (Steele, Lea & Flood 2014) first mix all bits, one to one.
     """
     numbers = np.asarray(column, np.float64) + 0.0
     numbers = np.where(np.isnan(numbers), np.nan, numbers)
@@ -102,13 +105,13 @@ def _mixed_bits(column: Array) -> Array:
 
 
 def _n_equal_pairs(hashes: Array) -> int:
-    """Return how many pairs of rows have the same hash."""
+    """Return the number of pairs of rows with the same hash."""
     _, sizes = np.unique(hashes, return_counts=True)
     return int((sizes * (sizes - 1) // 2).sum())
 
 
 def _n_near_pairs(columns: list[Array], hashes: Array, enough: int) -> float:
-    """Return how many pairs of rows differ in one column only, counted up to ``enough``."""
+    """Return the number of pairs of rows that differ in one column only, up to ``enough``."""
     n_columns = len(columns)
     n_read = min(n_columns, max(MOST_COMPARED // len(hashes), 10))
     chosen = np.linspace(0, n_columns - 1, n_read).astype(int)
@@ -116,7 +119,7 @@ def _n_near_pairs(columns: list[Array], hashes: Array, enough: int) -> float:
     n_equal = _n_equal_pairs(hashes)
     n_near = 0.0
     for j in chosen:
-        # the hash without column j: Σ_i a_i b_i − a_j b_j
+        # hash without column j: Σ_i a_i b_i − a_j b_j
         without = hashes - factors[j] * _mixed_bits(columns[j])
         n_near += (_n_equal_pairs(without) - n_equal) * n_columns / n_read
         if n_near >= enough:

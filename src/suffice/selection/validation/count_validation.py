@@ -1,4 +1,4 @@
-"""Exact leave-one-out and cross-validation of classifiers of counts, from sums."""
+"""Exact leave-one-out and cross-validation of count classifiers, from sums."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ from suffice.typing import (
 
 
 class CountFamily(SklearnClassifier, Protocol):
-    """A classifier of counts: its model is a function of their sums."""
+    """A count classifier: its model depends only on sums of counts."""
 
     costs: CostsLike
 
     def _resolved_count_settings(self) -> CountSettings:
-        """Return the settings, those that say "auto" as ``fit`` chose them, if it did."""
+        """Return the settings; if ``fit`` replaced "auto", its choices."""
 
 
 def is_count_family(estimator: object) -> TypeGuard[CountFamily]:
-    """Whether an estimator is a classifier of counts, read from their sums."""
+    """Whether an estimator is a count classifier, computed from sums."""
     return hasattr(estimator, "_resolved_count_settings")
 
 
@@ -58,7 +58,7 @@ def leave_one_count_row_out(
     *,
     refit_priors: bool = True,
 ) -> Predictions:
-    """Return the posterior of every row as if it had not been seen, by subtracting its counts."""
+    """Return the posterior of each row under the sums without that row's counts."""
     settings = estimator._resolved_count_settings()
     for name in settings.open_settings:
         raise InvalidParameterError(
@@ -102,9 +102,9 @@ def fold_losses_of_counts(
     splits: Sequence[tuple[Codes, Codes]],
     fixed_weights: Floats | None,
 ) -> Floats:
-    """Return error, log-loss and Brier score (C, F, 3); each model is read from sums.
+    """Return error, log-loss and Brier score (C, F, 3); each model is computed from sums.
 
-    ``fixed_weights`` (K,) are class weights that replace those of the training rows in the priors.
+    ``fixed_weights`` (K,) replace the class weights of the training rows in the priors.
     """
     rows = CountRows.of(X)
     settings_of_each = [candidate._resolved_count_settings() for candidate in candidates]
@@ -138,8 +138,8 @@ def _training_sums(
 ) -> list[CountSums]:
     """Return the sums of the training rows of each split.
 
-    Whole counts are subtracted exactly, so that the training rows are all rows less the held-out
-    ones. Fractions are summed again, since a difference would round otherwise.
+    Integer counts are subtracted exactly: the sums of all rows minus those of the held-out rows.
+    Fractions are summed again, because their differences would be rounded.
     """
 
     def summed(places: Codes) -> CountSums:
@@ -165,7 +165,7 @@ def _is_whole(values: Floats) -> bool:
 
 
 def is_read_from_counts(candidate: object) -> TypeGuard[CountFamily]:
-    """Whether an estimator is a function of sums of counts alone, and free of costs."""
+    """Whether an estimator depends only on sums of counts, and has no costs."""
     if not is_count_family(candidate) or candidate.costs is not None:
         return False
     settings = candidate._resolved_count_settings()

@@ -1,4 +1,4 @@
-"""Exact cross-validation: Gaussian models read from sums of folds, others fitted again."""
+"""Exact cross-validation: Gaussian models are computed from fold sums, others are refitted."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,9 +37,9 @@ from suffice.selection.validation.held_out import held_out_losses
 from suffice.typing import Floats, Labels, LabelsLike, RowsLike, SklearnClassifier, WeightsLike
 
 Criterion: TypeAlias = Literal["log_loss", "error", "brier"]
-ParameterValues: TypeAlias = Mapping[str, Sequence[object]]  # values to be tried, by parameter
+ParameterValues: TypeAlias = Mapping[str, Sequence[object]]  # values to try, by parameter
 ParameterPoints: TypeAlias = ParameterValues | Sequence[ParameterValues] | None
-Parameters: TypeAlias = dict[str, Any]  # of one candidate
+Parameters: TypeAlias = dict[str, Any]  # parameters of one candidate
 
 _REGULARISING = ("pooling", "shrinkage", "l2")
 if TYPE_CHECKING:
@@ -48,14 +48,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation(Tabled):
-    """Losses of every candidate on every fold, and means over folds, as in scikit-learn."""
+    """Losses of every candidate on every fold; means are over folds, as in scikit-learn."""
 
     params: tuple[Parameters, ...]  # C candidates
     fold_losses: Floats  # error, log-loss, Brier  (C, F, 3)
     criterion: Criterion
-    refit_priors: bool  # whether priors were estimated again in every fold
+    refit_priors: bool  # whether priors were estimated in every fold
     absent: tuple[str, ...]  # a sentence for each class without training rows in a fold
-    best_estimator: Any  # fitted on all rows
+    best_estimator: Any  # the best candidate, fitted to all rows
 
     @property
     def means(self) -> Floats:
@@ -84,8 +84,9 @@ class CrossValidation(Tabled):
     def one_se_params(self) -> Parameters:
         """Parameters of the most regularised candidate within one standard error of the best.
 
-        It has the greatest pooling + shrinkage + l2. If the grid has none of these, or several
-        candidates share the greatest sum, the best is taken, or else the first.
+        It has the largest pooling + shrinkage + l2. If the grid has none of these, the result is
+        the best candidate. If several candidates share the largest sum, it is the best candidate if
+        among them, otherwise the first of them.
         """
         column = CRITERIA.index(self.criterion)
         means = self.means[:, column]
@@ -112,7 +113,7 @@ class CrossValidation(Tabled):
         return rows
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the curve of one parameter, or the map of two; return the axes."""
+        """Draw a curve over one parameter, or a map over two; return the axes."""
         from suffice.present.plots.tuning import cross_validation_figure
 
         return cross_validation_figure(self, ax)
@@ -140,7 +141,7 @@ def best_candidate(fold_losses: Floats, criterion: Criterion) -> int:
 
 
 def _regularity(params: Parameters) -> float:
-    """Return pooling + shrinkage + l2, where these are numbers."""
+    """Return pooling + shrinkage + l2, as far as these are numbers."""
     values = [params.get(name) for name in _REGULARISING]
     return sum(float(value) for value in values if isinstance(value, Real))
 
@@ -158,16 +159,16 @@ def cross_validate(
     criterion: Criterion = "log_loss",
     refit_priors: bool = True,
 ) -> CrossValidation:
-    """Return the cross-validated losses of every point of a grid.
+    """Return the cross-validated losses of every combination in a grid.
 
-    A Gaussian estimator or ``CountNB`` needs no refit: one pass collects the sums of every fold,
-    and each model is computed from the sums of the other folds. The result equals that of
-    refitting. Any other scikit-learn classifier is fitted for every fold and grid point.
+    A Gaussian estimator or ``CountNB`` is not fitted again: one pass collects the sums of every
+    fold, and each model is computed from the sums of the other folds. The result is the same as
+    with refitting. Any other scikit-learn classifier is fitted for every fold and grid point.
 
     Parameters
     ----------
     estimator : classifier
-        It gives the settings that are not in the grid.
+        Its settings apply unless the grid replaces them.
     X, y : rows (n, d) and labels (n,)
     grid : mapping or list of mappings, optional
         As in ``GridSearchCV``; None evaluates the estimator with its own settings.
@@ -181,10 +182,10 @@ def cross_validate(
     criterion : {"log_loss", "error", "brier"}
         What ``best_params`` minimises.
     refit_priors : bool, default=True
-        Whether class priors are estimated again from the training rows of each fold (as refitting
-        would), or once from all rows. A class without training rows gets prior 0 in that fold;
-        its held-out rows count as errors with log-loss −log ε ≈ 36. A transform by name is
-        label-free and fitted once, on all rows.
+        Whether class priors are estimated from the training rows of each fold, as refitting would,
+        or once from all rows. A class without training rows gets prior 0 in that fold; its held-out
+        rows count as errors with log-loss −log ε ≈ 36. A transform given by name does not use
+        labels and is fitted once, on all rows.
 
     Examples
     --------
@@ -234,20 +235,20 @@ def candidates_of(
     estimator: SklearnClassifier,
     grid: ParameterPoints,
 ) -> tuple[tuple[Parameters, ...], list[SklearnClassifier]]:
-    """Return the points of a grid, and the estimator with the settings of each."""
+    """Return the points of a grid, and a copy of the estimator for each point."""
     params = tuple(ParameterGrid({} if grid is None else grid))
     return params, [clone(estimator).set_params(**point) for point in params]
 
 
 def is_read_from_moments(candidate: object) -> TypeGuard[GaussianFamily]:
-    """Whether an estimator is a function of moments of numbers, with no setting left open."""
+    """Whether an estimator depends only on moments of numbers, and no setting is open."""
     if not is_gaussian(candidate) or candidate.categorical is not None:
         return False
     return not candidate._resolved_settings().open_settings
 
 
 def has_costs(candidate: GaussianFamily) -> bool:
-    """Whether a Gaussian classifier predicts other classes than the most probable ones."""
+    """Whether costs may lead a Gaussian classifier to predict a less probable class."""
     return candidate.costs is not None
 
 
@@ -274,7 +275,7 @@ def _losses_from_moments(
 
 
 def _same_power(candidates: Sequence[GaussianFamily]) -> list[list[int]]:
-    """Return the places of candidates in groups that share one power transform."""
+    """Return groups of indices of candidates that share one power transform."""
     groups: dict[str, list[int]] = {}
     for i, candidate in enumerate(candidates):
         groups.setdefault(joblib.hash(candidate.power), []).append(i)
@@ -285,9 +286,11 @@ def judge_of(
     candidates: Sequence[GaussianFamily],
     fixed_weights: Floats | None,
 ) -> Callable[[Fold], Floats]:
-    """Return a function from a fold to error, log-loss and Brier score of each candidate, (C, 3).
+    """Return a function that gives error, log-loss and Brier score of each candidate on a fold.
 
-    ``fixed_weights`` (K,) are class weights that replace those of the training rows in the priors.
+    The function returns shape (C, 3).
+
+    ``fixed_weights`` (K,) replace the class weights of the training rows in the priors.
     """
     settings_list = [candidate._resolved_settings() for candidate in candidates]
     temperatures, temperature_of = np.unique(
@@ -339,7 +342,7 @@ def _with_fixed_priors(
     classes: Labels,
     weights: Floats,
 ) -> SklearnClassifier:
-    """Return a fitted classifier under the priors of all rows, of the classes that it has seen."""
+    """Return a fitted classifier with priors from all rows, restricted to its classes."""
     if not is_gaussian(model):
         raise InvalidParameterError(
             f"refit_priors=False is for Gaussian classifiers, not for {model!r}: leave it out"

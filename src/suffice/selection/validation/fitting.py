@@ -1,4 +1,4 @@
-"""Copies of an estimator of scikit-learn's kind, fitted with weights where it takes them."""
+"""Fitted copies of a scikit-learn estimator, with weights if it accepts them."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeGuard, TypeVar
@@ -17,46 +17,46 @@ Estimator = TypeVar("Estimator")
 
 
 class GaussianFamily(SklearnClassifier, Protocol):
-    """A Gaussian classifier: its model is a function of moments."""
+    """A Gaussian classifier: its model depends only on moments."""
 
     power: PowerLike
     costs: CostsLike
     categorical: CategoricalLike
 
     def settings(self) -> Settings:
-        """Return every choice as one value."""
+        """Return all settings as one value."""
 
     def _resolved_settings(self) -> Settings:
-        """Return the settings, those that say "auto" as ``fit`` chose them, if it did."""
+        """Return the settings; if ``fit`` replaced "auto", its choices."""
 
     def fit_moments(self, moments: Moments) -> Self:
-        """Learn from sums collected elsewhere."""
+        """Fit from moments that were collected elsewhere."""
 
     def with_priors(self, priors: Priors) -> Self:
-        """Return a copy under other priors."""
+        """Return a copy with other priors."""
 
 
 def is_gaussian(estimator: object) -> TypeGuard[GaussianFamily]:
-    """Whether an estimator is a Gaussian classifier, read from moments."""
+    """Whether an estimator is a Gaussian classifier, computed from moments."""
     return hasattr(estimator, "_resolved_settings")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Belonging:
-    """Which rows belong together, or when they were observed."""
+    """The groups of rows that belong together, or the times of rows."""
 
-    groups: Codes | None = None  # (n,)
-    time: Codes | None = None  # (n,)
+    groups: Codes | None = None  # group of each row  (n,)
+    time: Codes | None = None  # time of each row  (n,)
 
     def take(self, rows: Codes | Flags) -> Self:
-        """Return those of some rows."""
+        """Return the groups or times of some rows."""
         return type(self)(
             groups=None if self.groups is None else self.groups[rows],
             time=None if self.time is None else self.time[rows],
         )
 
     def options(self, estimator: object) -> dict[str, Codes]:
-        """Return what the ``fit`` of an estimator takes of it."""
+        """Return the keyword arguments that the estimator's ``fit`` accepts."""
         options = {}
         if self.groups is not None and has_fit_parameter(estimator, "groups"):
             options["groups"] = self.groups
@@ -72,7 +72,7 @@ def fitted(
     weight: Floats | None,
     belonging: Belonging | None = None,
 ) -> Estimator:
-    """Return a fitted copy of an estimator; weights are left out if it takes none."""
+    """Return a fitted copy of an estimator; weights are dropped if it accepts none."""
     copy: Any = clone(estimator)
     options: dict[str, Any] = {}
     if belonging is not None:
@@ -86,7 +86,7 @@ def fitted(
 
 
 def weight_name(estimator: object) -> str | None:
-    """Return the name of the weights among the parameters of ``fit``, None if it takes none."""
+    """Return the name of the weights parameter of ``fit``; None if it has none."""
     if isinstance(estimator, Pipeline):
         step_name, last_step = estimator.steps[-1]
         if has_fit_parameter(last_step, "sample_weight"):

@@ -1,4 +1,4 @@
-"""Training and held-out rows of each fold, from a number of folds, a splitter, or rows."""
+"""Training and held-out rows of each fold, given a number of folds, a splitter, or rows."""
 
 import warnings
 from collections.abc import Iterable, Iterator
@@ -18,12 +18,12 @@ from suffice.selection.validation.copies import joined_groups
 from suffice.typing import Codes, Flags, Labels, LabelsLike, RowsLike
 
 Splits: TypeAlias = tuple[tuple[Codes, Codes], ...]  # training rows, held-out rows
-RowPair: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]  # the same, as users give them
+RowPair: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]  # the same, as passed by users
 
 
 @runtime_checkable
 class Splitter(Protocol):
-    """A splitter of scikit-learn's kind."""
+    """A scikit-learn splitter."""
 
     def get_n_splits(self, *args: object, **options: object) -> int: ...
 
@@ -35,12 +35,12 @@ class Splitter(Protocol):
     ) -> Iterator[RowPair]: ...
 
 
-#: What users pass as ``cv``: a number of folds, a splitter, or pairs (train, test) of row numbers.
+#: Types accepted as ``cv``: a number of folds, a splitter, or pairs (train, test) of row numbers.
 FoldsLike: TypeAlias = int | Splitter | Iterable[RowPair]
 
 
 def checked_labels(X: RowsLike, y: LabelsLike) -> Labels:
-    """Return the labels, one for each row, of two classes or more."""
+    """Return one label per row; raise unless there are at least two classes."""
     labels = as_labels(y)
     require_as_many(_num_samples(X), len(labels))
     require_two_labels(labels)
@@ -48,14 +48,14 @@ def checked_labels(X: RowsLike, y: LabelsLike) -> Labels:
 
 
 def require_two_labels(labels: Labels) -> None:
-    """Raise unless the labels name two classes or more."""
+    """Raise unless there are at least two classes."""
     classes = np.unique(labels).tolist()
     if len(classes) < 2:
         raise InvalidInputError(f"y has the classes {classes}: at least two are needed")
 
 
 def row_group_codes(groups: npt.ArrayLike, labels: Labels) -> Codes:
-    """Return the code of each row's group, (n,)."""
+    """Return the group code of each row, (n,)."""
     values = np.asarray(groups)
     if values.shape != labels.shape:
         raise InvalidInputError(
@@ -88,9 +88,9 @@ def divide(
 ) -> tuple[Splits, str]:
     """Return the rows of each fold, and a description of the folds.
 
-    ``counts`` (n,) tells which rows have positive weight; the others are in no fold. A seed
-    shuffles a number of folds. ``copies`` (n,) numbers sets of identical rows; a number of folds
-    keeps each of them in one fold.
+    ``counts`` (n,) is True for rows with positive weight; other rows are in no fold. If ``cv`` is a
+    number of folds, a seed shuffles the rows, and identical rows stay in one fold. ``copies`` (n,)
+    gives each row the index of its set of identical rows.
     """
     if isinstance(cv, (int, np.integer)):
         rows = np.flatnonzero(counts)
@@ -137,7 +137,7 @@ def _given_pairs(cv: object) -> list[RowPair]:
 
 
 def _row_numbers(given: npt.ArrayLike, n_rows: int) -> Codes:
-    """Return the rows of a part of a fold, given by numbers or by a mask."""
+    """Return the row numbers of a part of a fold, given as numbers or as a mask."""
     rows = np.asarray(given)
     if rows.dtype == bool and rows.shape == (n_rows,):
         return np.flatnonzero(rows)
@@ -162,7 +162,7 @@ def _stratified(
     groups: Codes | None,
     seed: int | None,
 ) -> tuple[Iterable[tuple[Codes, Codes]], str]:
-    """Return stratified folds, of whole groups where there are groups, and their description."""
+    """Return stratified folds and their description; groups, if given, stay whole."""
     if n_folds < 2:
         raise InvalidParameterError(f"cv={n_folds}: at least two folds are needed")
     order = "in row order" if seed is None else f"shuffled with seed {seed}"
@@ -182,7 +182,7 @@ def _stratified(
             f"class {rarest!r} has {counted(n_least, 'row')}, fewer than the {n_folds} folds: "
             f"{fewer_folds}drop the class, or pass a splitter of your own"
         )
-    # a class smaller than the folds: held out from some, absent from others
+    # a class with fewer rows than folds is held out in some folds only
     n_possible = max(min(n_folds, len(codes) // 2), 2)
     splits = stratified_folds(codes, n_possible, seed)
     return splits, f"{len(splits)} stratified folds, {order}"
@@ -195,7 +195,7 @@ def _without_shared_copies(
     copies: Codes,
     seed: int | None,
 ) -> tuple[Iterable[tuple[Codes, Codes]], str]:
-    """Return stratified folds that keep identical rows together, and their description."""
+    """Return stratified folds with identical rows together, and their description."""
     if groups is not None:
         joined = joined_groups(groups, copies)
         if len(np.unique(joined)) < n_folds:
@@ -233,7 +233,7 @@ def _grouped(
 
 
 def is_partition(splits: Splits, n_rows: int) -> bool:
-    """Whether every evaluated row is held out once, and is a training row of all other folds."""
+    """Whether every evaluated row is held out once, and used for training in all other folds."""
     if len(splits) < 2:
         return False
     held_out = np.bincount(np.concatenate([test for _, test in splits]), minlength=n_rows)

@@ -1,4 +1,4 @@
-"""Rows divided into folds, with the moments that each fold learns from."""
+"""Rows divided into folds, with the moments of each fold's training rows."""
 
 import time
 import warnings
@@ -56,26 +56,26 @@ from suffice.typing import (
 
 
 class Fold(NamedTuple):
-    """Some rows held out, and the moments of the rows that their model learns from."""
+    """Held-out rows, and the moments of the training rows of their model."""
 
     train: Moments
-    held_out: Table  # of the classes of ``train``
+    held_out: Table  # has the classes of ``train``
 
 
 @dataclass(frozen=True, eq=False)
 class Folds:
     """Labelled rows, and the training and held-out rows of each fold."""
 
-    X: Any  # as it was given, an array or a frame  (n, d)
+    X: Any  # as passed by the user: an array or a frame  (n, d)
     classes: Labels  # (K,)
     codes: Codes  # class of each row  (n,)
     weight: Floats | None  # (n,)
     splits: Splits
-    protocol: str = ""  # the splits in words
-    groups: Codes | None = None  # of rows that belong together, copies included  (n,)
+    protocol: str = ""  # description of the splits
+    groups: Codes | None = None  # group of each row; copies of a row share its group  (n,)
     copies: Copies | None = None  # duplicate rows
-    time: Codes | None = None  # rank of each row's time, if folds hold out later rows  (n,)
-    #: By (storage, fourth): the moments of each fold's training rows, and mean seconds per fold.
+    time: Codes | None = None  # rank of each row's time if folds hold out later rows  (n,)
+    #: For each (storage, fourth): moments of the training rows, and mean seconds per fold.
     _moments: dict[tuple[str, bool], tuple[list[Moments], float]] = field(
         default_factory=dict, init=False
     )
@@ -93,11 +93,11 @@ class Folds:
         seed: int | None = None,
         on_device: bool = False,
     ) -> Self:
-        """Return users' rows, labels and folds.
+        """Return the rows, labels and folds that a user specifies.
 
-        A seed shuffles the rows if ``cv`` is a number of folds. Rows on a device stay there if
-        ``on_device`` is set and all of them are finite. With ``time``, each fold is predicted by a
-        model of the rows before it.
+        If ``cv`` is a number of folds, a seed shuffles the rows. With ``on_device``, rows on a
+        device stay there if all of them are finite. With ``time``, each fold is predicted by a
+        model of earlier rows.
         """
         rows = np.asarray(X) if isinstance(X, (list, tuple)) else X
         if not (on_device and is_on_device(rows) and all_finite(rows)):
@@ -118,7 +118,7 @@ class Folds:
             time_ranks = time_codes(time, len(labels))
             splits, protocol = _forward(cv, time_ranks, codes, counts, copies)
             if len(np.unique(time_ranks)) < len(labels):
-                group_codes = time_ranks  # rows of one time are not independent
+                group_codes = time_ranks  # rows with the same time are not independent
         if sets is not None:
             group_codes = joined_groups(group_codes, sets)
         return cls(
@@ -135,7 +135,7 @@ class Folds:
 
     @classmethod
     def stratified(cls, table: Table, n_folds: int, seed: int) -> Self:
-        """Return folds over which every class, however small, is spread as evenly as it can be."""
+        """Return stratified folds; every class, however small, is spread evenly over them."""
         return cls(
             X=table.x,
             classes=table.classes,
@@ -173,7 +173,7 @@ class Folds:
         return float(len(self.judged_rows) / n_train)
 
     def sampled(self, n_rows: int, seed: int) -> Self:
-        """Return the same folds within a stratified sample of about ``n_rows`` rows."""
+        """Return the same folds, restricted to a stratified sample of about ``n_rows`` rows."""
         is_kept = np.zeros(len(self.codes), bool)
         is_kept[stratified_sample(self.codes, n_rows, seed)] = True
         splits = [(train[is_kept[train]], test[is_kept[test]]) for train, test in self.splits]
@@ -200,7 +200,7 @@ class Folds:
             )
 
         with numbering_rows(self.table):
-            if storage == "rows":  # nothing is gained by adding parts
+            if storage == "rows":  # adding the moments of folds would not be faster
                 return [moments_of(train) for train, _ in self.splits]
             if is_partition(self.splits, len(self.codes)):
                 return sums_without([moments_of(test) for _, test in self.splits])
@@ -210,7 +210,7 @@ class Folds:
             return [moments_of(train) for train, _ in self.splits]
 
     def each(self, storage: str, *, fourth: bool) -> list[Fold]:
-        """Return every fold: the moments of its training rows, and the rows held out."""
+        """Return every fold: the moments of its training rows, and its held-out rows."""
         trains, _ = self.moments(storage, fourth=fourth)
         return [
             Fold(train, self.table.take(test))
@@ -218,13 +218,13 @@ class Folds:
         ]
 
     def training(self, fold: int) -> tuple[RowsLike, Labels, Floats | None]:
-        """Return the rows that a fold learns from, as they came, their labels and weights."""
+        """Return a fold's training rows in their original form, their labels and weights."""
         train, _ = self.splits[fold]
         weight = None if self.weight is None else self.weight[train]
         return taken(self.X, train), self.classes[self.codes[train]], weight
 
     def belonging(self, fold: int) -> Belonging:
-        """Return the groups or times of the rows that a fold learns from, for inner searches."""
+        """Return the groups or times of a fold's training rows, for inner searches."""
         train, _ = self.splits[fold]
         if self.time is not None:
             return Belonging(time=self.time[train])
@@ -237,9 +237,9 @@ class Folds:
         rows: RowsLike,
         labels: Labels | None = None,
     ) -> Predictions:
-        """Return the predictions for the held-out rows, given as ``rows`` in the classifier's form.
+        """Return the predictions for held-out ``rows``, which have the form the classifier needs.
 
-        ``labels`` are its predictions, where they are known.
+        ``labels`` are its predicted labels, if they were computed before.
         """
         _, test = self.splits[fold]
         logs = log_posteriors_of(fitted, rows, self.classes)
@@ -262,7 +262,7 @@ def _forward(
     counts: Flags,
     copies: Copies | None,
 ) -> tuple[Splits, str]:
-    """Return folds of later rows, predicted from earlier ones, and their description."""
+    """Return folds of later rows predicted from earlier rows, and their description."""
     if not isinstance(cv, (int, np.integer)):
         raise InvalidParameterError(
             f"time needs a number of blocks, got cv={cv!r}: give cv=5, or leave time out"
@@ -284,9 +284,9 @@ def search_folds(
     seed: int,
     belonging: Belonging | None = None,
 ) -> list[tuple[Codes, Codes]]:
-    """Return the folds of a search: identical rows, and rows of one group, stay together.
+    """Return the folds of a search; identical rows, and rows of one group, stay together.
 
-    With times, the folds are blocks in the order of time; each row is tested in one block at most.
+    With times, the folds are consecutive blocks of time.
     """
     belonging = belonging or Belonging()
     if belonging.time is not None:
@@ -307,22 +307,22 @@ def search_folds(
 
 
 def _copies_in(rows: Any, labels: Labels) -> Copies | None:
-    """Return the duplicate rows; rows on a device are not searched."""
+    """Return the duplicate rows; None for rows on a device, which are not searched."""
     if is_on_device(rows):
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a fit warns of the same columns
+        warnings.simplefilter("ignore")  # ``fit`` will warn about the same columns
         try:
             table = Table.of(rows, labels)
         except SufficeError:
-            return None  # columns that no model of numbers reads
+            return None  # a numeric model cannot read these columns
     return Copies.of(table)
 
 
 def sums_without(parts: Sequence[Moments]) -> list[Moments]:
-    """Return, for each of two parts or more, the sum of all the others.
+    """Return, for each of at least two parts, the sum of all other parts.
 
-    They are found by additions only, so that no digits cancel.
+    The sums are computed by additions only, so that no digits cancel.
     """
     before = list(accumulate(parts[:-1], add))  # before[i] = parts[0] + … + parts[i]
     after = list(accumulate(reversed(parts[1:]), add))[::-1]  # after[i] = parts[i + 1] + …
@@ -331,7 +331,7 @@ def sums_without(parts: Sequence[Moments]) -> list[Moments]:
 
 
 def power_transformed(table: Table, power: PowerTransform | str | None) -> Table:
-    """Return a table under a power transform; it ignores labels, so it leaks none of them."""
+    """Return a table under a power transform, which ignores labels and so leaks nothing."""
     if power is None:
         return table
     table = table.with_rows(to_numpy(table.x), table.names)

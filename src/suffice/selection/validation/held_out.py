@@ -1,4 +1,4 @@
-"""Scores and losses of held-out rows under models estimated from the other folds' sums."""
+"""Scores and losses of held-out rows, for models estimated from the sums of other folds."""
 
 import pickle
 from collections.abc import Hashable, Sequence
@@ -29,8 +29,9 @@ from suffice.core.table.foreign import is_foreign, to_numpy
 from suffice.selection.validation.folds import Fold
 from suffice.typing import Codes, Floats
 
-_NUMBERS = 1 << 16  # posteriors computed at a time, so that they stay in the cache
-_MOST_FILLED = 1 << 20  # numbers in the singular covariances of a path that are filled at once
+_NUMBERS = 1 << 16  # posteriors computed at a time, which fit in the cache
+# largest number of cells of singular covariances that are filled at once
+_MOST_FILLED = 1 << 20
 
 
 def held_out_losses(
@@ -39,12 +40,13 @@ def held_out_losses(
     temperatures: Floats,
     fixed_weights: Floats | None = None,
 ) -> Floats:
-    """Return mean error, log-loss and Brier score of all settings and temperatures, (C, T, 3).
+    """Return mean error, log-loss and Brier score for all settings and temperatures, (C, T, 3).
 
-    ``fixed_weights`` (K,) are class weights that replace those of the training rows in the priors.
+    ``fixed_weights`` (K,) replace the class weights of the training rows in the priors.
     """
     weights = fold.train.weights if fixed_weights is None else fixed_weights
-    if fixed_weights is not None or not weights.all():  # a class without rows has prior 0
+    # a class without training rows gets prior 0
+    if fixed_weights is not None or not weights.all():
         settings_list = [
             settings.with_priors_of(weights, fold.train) for settings in settings_list
         ]
@@ -61,13 +63,13 @@ def held_out_losses(
 
 
 def _path_groups(settings_list: Sequence[Settings]) -> list[list[int]]:
-    """Return the places of settings that differ in γ alone, which share their work."""
+    """Return groups of indices of settings that differ only in γ and can share work."""
     groups: dict[Hashable, list[int]] = {}
     for i, settings in enumerate(settings_list):
         how = settings.regularisation
         key: Hashable = i
         if _has_path(settings, how):
-            # priors may hold arrays, which have no hash
+            # priors may contain arrays, which are not hashable
             priors = None if settings.priors is None else pickle.dumps(settings.priors)
             key = (settings.tied_classes, how.unbiased, how.target, priors, how.pooling)
         groups.setdefault(key, []).append(i)
@@ -75,14 +77,14 @@ def _path_groups(settings_list: Sequence[Settings]) -> list[list[int]]:
 
 
 def _has_path(settings: Settings, how: Regularisation) -> bool:
-    """Whether the covariance is a full covariance with numbers for pooling and shrinkage."""
+    """Whether the covariance is full and has fixed numbers for pooling and shrinkage."""
     is_full = isinstance(settings.structure, FullStructure)
     is_fixed = how.shrinkage.fixed is not None and how.target.keeps_variances
     return settings.is_plug_in and is_full and is_fixed
 
 
 def _model_losses(settings: Settings, fold: Fold, temperatures: Floats) -> Floats:
-    """Return the losses (T, 3) of the model that the settings lead to."""
+    """Return the losses (T, 3) of the model estimated with the settings."""
     held_out = fold.held_out
     model = estimate(fold.train, settings, quiet=True)
     rows = held_out.x if isinstance(model, GaussianModel) else to_numpy(held_out.x)
@@ -105,9 +107,9 @@ def log_priors_of(settings: Settings, train: Moments) -> Floats:
 def _path_losses(
     settings_list: Sequence[Settings], fold: Fold, temperatures: Floats
 ) -> Floats | None:
-    """Return the losses (Γ, T, 3) of settings that differ in γ alone.
+    """Return the losses (Γ, T, 3) of settings that differ only in γ.
 
-    None is returned where each needs a model of its own.
+    None if each setting needs its own model.
     """
     first = settings_list[0]
     held_out = fold.held_out
@@ -134,10 +136,10 @@ def _path_losses(
 
 
 class _Path(Protocol):
-    """Gaussian models at several shrinkages γ."""
+    """Gaussian models for several shrinkages γ."""
 
     def scores(self, x: Floats) -> Floats:
-        """Return log p(x | k) of every γ, up to a term common to all classes, (K, Γ, m)."""
+        """Return log p(x | k) for every γ, up to a term common to all classes, (K, Γ, m)."""
 
 
 def _path_of(
@@ -146,7 +148,7 @@ def _path_of(
     how: Regularisation,
     gammas: Floats,
 ) -> _Path | None:
-    """Return the models at every γ; None where singular covariances are too large to be filled."""
+    """Return the models for every γ; None if singular covariances are too large to fill."""
     if isinstance(train.scatter, RowScatter) and train.scatter.has_few_rows:
         return _FewRowsPath(
             origin=train.grand_mean,
@@ -186,18 +188,18 @@ def _path_of(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _TiedPath:
-    """One covariance for all classes: scores are linear."""
+    """One covariance for all classes, with linear scores."""
 
     origin: Floats  # o  (d,)
     rotation: Floats  # z = (x − o) R  (d, d)
-    means: Floats  # m: means of the classes as z  (K, d)
+    means: Floats  # class means in the coordinates z  (K, d)
     eigenvalues: Floats  # e(γ)  (d, Γ)
 
     def scores(self, x: Floats) -> Floats:
         m = self.means
         e = self.eigenvalues
         z = (x - self.origin) @ self.rotation
-        # mᵀ E(γ)⁻¹ z − ½ mᵀ E(γ)⁻¹ m: what differs between tied classes
+        # mᵀ E(γ)⁻¹ z − ½ mᵀ E(γ)⁻¹ m: the part of the score that differs between tied classes
         weights = (m[:, None] / e.T).reshape(-1, m.shape[1])
         bias = -0.5 * np.square(m) @ (1 / e)  # (K, Γ)
         products = (weights @ z.T).reshape(*bias.shape, -1)
@@ -206,11 +208,11 @@ class _TiedPath:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ClassPath:
-    """A covariance for each group of classes: scores are quadratic."""
+    """A covariance per group of classes, with quadratic scores."""
 
     origin: Floats  # o  (d,)
-    offsets: Floats  # means of the classes less o  (K, d)
-    group_of: Codes  # (K,)
+    offsets: Floats  # class means minus o  (K, d)
+    group_of: Codes  # group of each class  (K,)
     rotations: Floats  # z = (x − o) R  (G, d, d)
     eigenvalues: Floats  # e(γ)  (G, d, Γ)
     log_dets: Floats  # log|Σ(γ)|  (G, Γ)
@@ -230,19 +232,19 @@ class _ClassPath:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _FewRowsPath:
-    """Covariances of fewer rows than features."""
+    """Covariances for fewer rows than features."""
 
     origin: Floats  # o  (d,)
-    offsets: Floats  # means of the classes less o  (K, d)
-    group_of: Codes  # (K,)
-    covariances: Sequence[Sequence[Covariance]]  # Σ_g(γ) of each γ and group
+    offsets: Floats  # class means minus o  (K, d)
+    group_of: Codes  # group of each class  (K,)
+    covariances: Sequence[Sequence[Covariance]]  # Σ_g(γ) for each γ and group
 
     def scores(self, x: Floats) -> Floats:
         rows = x - self.origin
         scores = np.empty((len(self.group_of), len(self.covariances), len(x)))
         for i, covariances in enumerate(self.covariances):
             if len(covariances) == 1:
-                # mᵀ Σ⁻¹ x − ½ mᵀ Σ⁻¹ m: what differs between tied classes
+                # mᵀ Σ⁻¹ x − ½ mᵀ Σ⁻¹ m: the part of the score that differs between tied classes
                 weights, bias = discriminant(
                     covariances[0], self.offsets, np.zeros(len(scores))
                 )
@@ -257,10 +259,10 @@ class _FewRowsPath:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _FilledPath:
-    """Singular covariances, filled by the pooled one."""
+    """Singular covariances, completed by the pooled covariance."""
 
     origin: Floats  # o  (d,)
-    offsets: Floats  # means of the classes less o  (K, d)
+    offsets: Floats  # class means minus o  (K, d)
     whitenings: Floats  # (Γ, K, d, d)
     log_dets: Floats  # log|Σ(γ)|  (Γ, K, 1)
 
@@ -278,7 +280,7 @@ def _filled_path(
     resolved_variances: Floats,
     gammas: Floats,
 ) -> _FilledPath | None:
-    """Return the path of singular covariances, in one stack; None of many features."""
+    """Return the path of singular covariances, stacked; None for many features."""
     if len(gammas) * sigmas.size > _MOST_FILLED:
         return None
     # Σ(γ) = (1 − γ) Σ + γ diag Σ
@@ -290,7 +292,7 @@ def _filled_path(
     reference = ReferenceCovariance.of(train)
     a, v, filled = reference.spectrum(paths)
     is_regular = (is_factored & resolved_variances.all(1))[..., None]
-    # rounding may leave an eigenvalue of either sign where a factor was found
+    # where a factor exists, rounding may still leave an eigenvalue of either sign
     e = np.where(is_regular & (a > 0), a, filled)[:, group_of]  # (Γ, K, d)
     rotations = (reference.inverse.T @ v)[:, group_of]
     return _FilledPath(

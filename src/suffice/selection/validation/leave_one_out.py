@@ -1,6 +1,6 @@
-"""Posteriors of every row as if it had not been seen.
+"""Posteriors of every row under a model of the other rows.
 
-They are computed by rank-one downdates, or by estimating again from the moments of the other rows.
+They are computed by rank-one downdates, or from the moments of the other rows.
 """
 
 from contextlib import suppress
@@ -38,16 +38,16 @@ def leave_one_out(
     *,
     refit_priors: bool = True,
 ) -> Predictions:
-    """Return the posterior of every row as if it had not been seen (Lachenbruch & Mickey 1968).
+    """Return the posterior of every row, with that row left out (Lachenbruch & Mickey 1968).
 
     Parameters
     ----------
     estimator : GaussianClassifier or CountNB
-        Any member of the Gaussian family, or a classifier of counts.
+        A Gaussian classifier, or a classifier of counts.
     X, y, sample_weight : rows (n, d), labels (n,), weights (n,)
     refit_priors : bool, default=True
-        Whether class frequencies are counted without the row, too. If False, the priors of all
-        rows are kept.
+        Whether class frequencies are counted without the row. If False, the priors of all rows
+        are used.
 
     Examples
     --------
@@ -128,14 +128,14 @@ def _left_out_scores(
     *,
     refit_priors: bool,
 ) -> Floats:
-    """Return a_k (n, K) of each row under the model of the others."""
+    """Return scores a_k (n, K) of each row under the model of the others."""
 
     def refitted(i: int) -> Floats:
         return _refitted_scores(
             settings, moments, table, temperature, i, refit_priors=refit_priors
         )
 
-    # naive Bayes or a tree on categories, for example: their levels have no downdate
+    # for example naive Bayes or a tree on categories: levels have no downdate
     reads_levels = moments.schema is not None and not settings.reads_numbers
     if reads_levels or moments.patterns is not None or moments.storage == "rows":
         return np.stack([refitted(i) for i in range(table.n_rows)])
@@ -144,7 +144,7 @@ def _left_out_scores(
     encoded, _ = table.encoded(encoding)
     x = np.asarray(encoded.x, np.float64)
     scores = downdated_scores(settings, numbers, x, table.codes, table.weights)
-    # NaN: the downdate lost too many digits, or these settings have none
+    # NaN: the downdate lost too many digits, or there is no downdate for these settings
     has_no_scores = np.isnan(scores.sum(1))
     _add_log_priors(scores, settings, moments, table.codes, table.weights, refit=refit_priors)
     for i in np.flatnonzero(has_no_scores).tolist():
@@ -161,15 +161,15 @@ def _refitted_scores(
     *,
     refit_priors: bool,
 ) -> Floats:
-    """Return a_k (K,) of a row under the model of the others, estimated anew from their sums."""
+    """Return scores a_k (K,) of a row under a new model from the sums of the others."""
     # M₋ᵢ = M − M(x_i),  θ₋ᵢ = estimate(M₋ᵢ),  a_k(x_i; θ₋ᵢ)
     others = _without(moments, table, i)
     if not refit_priors:
         settings = settings.with_priors_of(moments.weights, others)
     elif not others.weights.all():
-        # a class without rows has the prior 0, not a smoothed one
+        # a class without rows gets prior 0, not a smoothed prior
         settings = settings.with_priors_of(others.weights, others)
-    # the temperature matters where all of a row is missing: its posterior is then the prior
+    # the temperature matters if all values of a row are missing: its posterior is then the prior
     model = estimate(others, settings, quiet=True).with_temperature(temperature)
     row, _ = table.take(slice(i, i + 1)).encoded(others.encoding)
     if has_missing(row.x):
@@ -178,7 +178,7 @@ def _refitted_scores(
 
 
 def _without(moments: Moments, table: Table, i: int) -> Moments:
-    """Return the moments of all rows but one: by subtraction, or summed again for an outlier."""
+    """Return the moments of all rows but one, by subtraction or, for an outlier, by a new sum."""
     keeps_fourth = moments.fourth is not None
 
     def moments_of(rows: Table) -> Moments:
@@ -188,8 +188,8 @@ def _without(moments: Moments, table: Table, i: int) -> Moments:
         others = moments - moments_of(table.take(slice(i, i + 1)))
         varies_with_row = moments.scatter.pooled_diagonal() > 0
         varies_without_row = others.scatter.pooled_diagonal() > 0
-        # a row without which a column is constant is an outlier, too: the rounded mean of the
-        # column would remain, not its exact constant
+        # If a column is constant only without the row, the row is an outlier, too. Subtraction
+        # would leave a rounded mean instead of the exact constant.
         is_exact = np.array_equal(varies_with_row, varies_without_row)
         if is_exact and (others.fourth is not None or not keeps_fourth):
             return others
@@ -211,9 +211,9 @@ def _add_log_priors(
         scores += log_priors_of(settings, moments)
         return
     with np.errstate(divide="ignore"):
-        # π_k ∝ w_k + a, and w_k − w + a for the row's own class
+        # π_k ∝ w_k + a; for the row's own class, w_k − w + a
         scores += np.log(moments.weights + a)
         total = moments.weights[truth] + a
         rows = np.arange(len(truth))
-        # (w_k − w + a) / (w_k + a), at least a / (w_k + a) against rounding
+        # (w_k − w + a) / (w_k + a); max with a protects against rounding
         scores[rows, truth] += np.log(np.maximum(total - w, a) / total)

@@ -1,4 +1,4 @@
-"""Rows divided once, into parts for training, validation and testing."""
+"""Random division of rows into parts for training, validation and testing."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from suffice.typing import Codes, Labels, LabelsLike, RowsLike
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SplitPart:
-    """Some of the rows; ``X, y = part`` unpacks it."""
+    """A part of the rows; ``X, y = part`` unpacks it."""
 
-    X: Any  # rows, a frame if they came as one  (m, d)
+    X: Any  # rows, as a frame if the input was a frame  (m, d)
     y: Any  # labels  (m,)
-    rows: Codes  # where they stood in the data, ascending  (m,)
+    rows: Codes  # indices in the original data, ascending  (m,)
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.X, self.y))
@@ -33,7 +33,7 @@ class SplitPart:
 
 
 class Split(NamedTuple):
-    """Three parts of the rows that share none; ``train, validation, test = split`` unpacks it."""
+    """Three disjoint parts of the rows; ``train, validation, test = split`` unpacks it."""
 
     train: SplitPart
     validation: SplitPart
@@ -58,12 +58,12 @@ def split(
     Parameters
     ----------
     X, y : array or frame (n, d), array or series (n,)
-        Frames stay frames.
+        Frames are returned as frames.
     validation, test : float in [0, 1), default=0.2
-        Shares of the rows; 0 leaves a part empty. Every class has a row in every other part, and
-        its share of them is right to within one row.
+        Shares of the rows; 0 leaves a part empty. Every class has at least one row in every other
+        part, and its number of rows there differs from its exact share by at most one row.
     random_state : int, default=0
-        Seed of the draw.
+        Seed of the random division.
 
     Examples
     --------
@@ -93,10 +93,10 @@ def _part_of_rows(
     test: float,
     rng: np.random.Generator,
 ) -> Codes:
-    """Return 0 for training, 1 for validation, 2 for testing; each class is divided alone, (n,)."""
+    """Return the part of each row, 0 training, 1 validation, 2 test; stratified by class, (n,)."""
     classes, codes = encode(labels)
     counts = np.bincount(codes)
-    # the smallest number of rows of a class in a part
+    # smallest number of rows per class in each part
     least_train = 1
     least_validation = int(validation > 0)
     least_test = int(test > 0)
@@ -118,7 +118,7 @@ def _part_of_rows(
 
 
 def _rounded_shares(share: float, counts: Codes) -> Codes:
-    """Return share · n_k of each class, each within one row, rounded so that the total is too."""
+    """Return share · n_k for each class, rounded so that the total is rounded correctly, too."""
     upto = np.rint(share * np.cumsum(counts))
     return np.asarray(np.diff(upto, prepend=0), np.intp)
 

@@ -1,4 +1,4 @@
-"""Exact cross-validation of rows that do not fit in memory: two passes, whatever the grid."""
+"""Exact cross-validation of rows that do not fit in memory, in two passes for any grid."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -55,22 +55,22 @@ def cross_validate_stream(
     refit_priors: bool = True,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> CrossValidation:
-    """Return the cross-validated losses of every point of a grid, in two passes over a source.
+    """Return the cross-validated losses of every combination in a grid, in two passes.
 
-    Memory is bounded, and the result equals that of ``cross_validate`` with the same folds. Columns
-    that hold no numbers and rows with missing values are left out, and a warning says so.
+    Memory use is bounded. The result equals that of ``cross_validate`` with the same folds. Columns
+    without numbers and rows with missing values are left out; a warning says so.
 
     Parameters
     ----------
     estimator : GaussianClassifier or preset
-        With no setting left to "auto"; a transform must be a ``PowerTransform``.
+        No setting may be "auto"; a transform must be a ``PowerTransform``.
     source, target, columns, weight, text, table, progress
-        As in ``summarize``: files, frames, or anything that can be read twice.
+        As in ``summarize``: files, frames, or other data that can be read twice.
     cv : int, default=5
-        Number of folds. A row's fold is a hash of its features: the same whatever the order of
-        rows and files, and the same for equal rows, so that no copy of a row is on both sides.
+        Number of folds. A hash of its features gives the fold of a row. So the fold does not depend
+        on the order of rows or files, and copies of a row are in the same fold.
     fold : str, optional
-        A column whose values are the folds, in place of the hash.
+        Column that gives the fold of each row, instead of the hash.
     grid, criterion, refit_priors
         As in ``cross_validate``.
 
@@ -101,7 +101,7 @@ def cross_validate_stream(
         return hashed(chunk.table.x, cv) if fold is None else keys_in(chunk, fold)
 
     first_power = gaussians[0].power
-    assert not isinstance(first_power, str)  # refused above
+    assert not isinstance(first_power, str)  # checked above
     power: PowerTransform | None = first_power
     trains, total = _training_sums(
         chunks_of(opened, roles, progress, warns=True), fold_keys, gaussians, power
@@ -131,7 +131,7 @@ def _training_sums(
     candidates: Sequence[GaussianFamily],
     power: PowerTransform | None,
 ) -> tuple[dict[Hashable, Moments], Moments]:
-    """Return the moments of the training rows of each fold, by key, and those of all rows."""
+    """Return the moments of each fold's training rows, by key, and the moments of all rows."""
     required = required_sums(candidate.settings() for candidate in candidates)
     settings = SumSettings(required.storage, required.fourth, power=power)
     parts = sums_by_key(chunks, fold_keys, settings)
@@ -147,7 +147,7 @@ def _training_sums(
 
 
 def _check_candidates(candidates: Sequence[SklearnClassifier]) -> list[GaussianFamily]:
-    """Return candidates that can be evaluated from sums of one kind; raise for others."""
+    """Return the candidates if one kind of sums suffices for all of them; raise otherwise."""
     gaussians = []
     for candidate in candidates:
         if (
@@ -187,10 +187,10 @@ def _mean_losses(
 
 
 def hashed(x: Floats, n_folds: int) -> Codes:
-    """Return a fold for each row, from the bits of its features alone."""
-    bits = np.ascontiguousarray(x + 0.0).view(np.uint64)  # −0 counts as 0
+    """Return the fold of each row, from the bits of its features alone."""
+    bits = np.ascontiguousarray(x + 0.0).view(np.uint64)  # −0 becomes 0
     mixed = np.zeros(len(bits), np.uint64)
-    # one round more than columns, so that the high bits of integers reach the low ones
+    # one extra round, so that the high bits of integers reach the low bits
     for column in (*bits.T, np.uint64(0)):
         mixed = (mixed ^ column) * _GOLDEN
         mixed ^= mixed >> np.uint64(29)
@@ -198,7 +198,7 @@ def hashed(x: Floats, n_folds: int) -> Codes:
 
 
 def _held_out(table: Table, train: Moments, power: PowerTransform | None) -> Fold:
-    """Return rows of a chunk as held-out rows, under the transform and the classes of a fold."""
+    """Return a chunk as held-out rows, with the power transform and the classes of a fold."""
     x = table.x if power is None else power.apply(table.x)
     codes = np.searchsorted(train.classes, table.classes)[table.codes]
     return Fold(train, Table(x, train.classes, codes, table.weight))

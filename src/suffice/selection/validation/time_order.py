@@ -33,9 +33,9 @@ def time_codes(time: npt.ArrayLike, n_rows: int) -> Codes:
 
 
 def time_blocks(times: Codes, n_blocks: int) -> Codes:
-    """Return the block of each row: about equally many rows in each, equal times in one, (n,)."""
+    """Return the block of each row, (n,): blocks of about equal size, equal times in one block."""
     counts = np.bincount(times)
-    # a time belongs to the block in which the middle of its rows lies
+    # a time belongs to the block that contains the middle of its rows
     middles = (np.cumsum(counts) - counts / 2) / len(times)
     block_of_time = np.minimum((middles * n_blocks).astype(np.intp), n_blocks - 1)
     _, blocks = np.unique(block_of_time[times], return_inverse=True)
@@ -48,10 +48,10 @@ def forward_folds(
     n_folds: int,
     copies: Copies | None,
 ) -> list[tuple[Codes, Codes]]:
-    """Return (train, test) of forward chaining: each block is predicted from all earlier ones.
+    """Return (train, test) pairs in which each block is predicted from all earlier blocks.
 
-    A block is passed over while the earlier rows have one class only. Training rows with a copy
-    among the judged ones are left out.
+    A block is skipped if all earlier rows have the same class. Training rows with a copy in the
+    block are left out.
     """
     if n_folds < 1:
         raise InvalidParameterError(
@@ -75,7 +75,7 @@ def forward_folds(
 
 
 def is_forward_chain(splits: tuple[tuple[Codes, Codes], ...]) -> bool:
-    """Whether each fold trains on the training and held-out rows of the fold before it."""
+    """Whether each fold trains on the training and held-out rows of the previous fold."""
     if len(splits) < 2:
         return False
     for (train, test), (later, _) in pairwise(splits):
@@ -86,7 +86,7 @@ def is_forward_chain(splits: tuple[tuple[Codes, Codes], ...]) -> bool:
 
 
 def require_one_order(groups: npt.ArrayLike | None, time: npt.ArrayLike | None) -> None:
-    """Raise if rows are to be divided by groups and by time at once."""
+    """Raise if both groups and times are given."""
     if groups is not None and time is not None:
         raise InvalidParameterError(
             "groups and time divide the rows in different ways: pass one of them, and "
