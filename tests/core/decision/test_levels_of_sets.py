@@ -1,0 +1,47 @@
+"""Sets of classes, and limits of outliers, at the rates that they state, with few rows."""
+
+import numpy as np
+import pytest
+
+import suffice as sf
+from suffice.core.decision.conformal import NonconformityScores
+from suffice.data import outliers
+from suffice.data.outliers import fitted_row_threshold, outlier_threshold
+from tests.levels import assert_exact_rate, assert_rate
+
+
+@pytest.mark.parametrize(("n", "coverage"), [(19, 0.92), (19, 0.9), (9, 0.85), (5, 0.8)])
+def test_a_set_holds_the_class_as_often_as_its_rank_says(n, coverage):
+    rng = np.random.default_rng(0)
+    scores = np.sort(rng.random((6000, n)), axis=1)
+    limits = [NonconformityScores(row, np.ones(n)).threshold(coverage) for row in scores]
+    # the new score is equally likely to have any of n + 1 ranks
+    expected = np.ceil((n + 1) * coverage - 1e-9) / (n + 1)
+    assert coverage <= expected < coverage + 1 / (n + 1)
+    assert_exact_rate(rng.random(6000) > limits, 1 - expected)
+
+
+def test_a_set_of_weighted_rows_holds_the_class_as_often_as_asked():
+    rng = np.random.default_rng(1)
+    scores = np.sort(rng.random((6000, 19)), axis=1)
+    weights = rng.gamma(2, size=(6000, 19))
+    limits = [
+        NonconformityScores(*row).threshold(0.9) for row in zip(scores, weights, strict=True)
+    ]
+    assert_rate(rng.random(6000) > limits, 0.07, 0.1)
+
+
+def test_few_rows_flag_new_rows_at_the_rate_and_their_own_no_more_often(monkeypatch):
+    monkeypatch.setattr(outliers, "_DRAWS", 4000)
+    rng = np.random.default_rng(2)
+    y = np.arange(24) % 2
+    new_y = np.arange(300) % 2
+    new_flags, flags = [], []
+    for _ in range(60):
+        x = rng.normal(size=(24, 6)) + y[:, None]
+        fitted = sf.LDA().fit(x, y).model_
+        new = rng.normal(size=(300, 6)) + new_y[:, None]
+        new_flags.append(fitted.log_density(new) < outlier_threshold(fitted, 0.05))
+        flags.append(fitted.log_density(x) < fitted_row_threshold(fitted, 0.05))
+    assert_rate(new_flags, 0.035, 0.065)
+    assert_rate(flags, 0.005, 0.05)

@@ -1,0 +1,155 @@
+"""Tests of covariances, means, normality and posteriors at their level where rows are few.
+
+The null distributions are exact, or nearly so: an error of one degree of freedom shows.
+"""
+
+import numpy as np
+import pytest
+
+import suffice as sf
+from suffice.diagnostics import box_m, calibration, class_separation, normality
+from suffice.evaluate.diagnostics.diagnostic import simulated_p_values
+from suffice.evaluate.diagnostics.normality import (
+    henze_zirkler,
+    marginal_p_value,
+    whitened,
+)
+from suffice.evaluate.diagnostics.predictive import PredictiveCheck
+from tests.levels import assert_exact_rate, assert_rate, assert_uniform
+
+
+def box_tests(rng, sizes, d, n_repeats, *, fourth):
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    for _ in range(n_repeats):
+        yield box_m(sf.Moments.of(rng.normal(size=(len(y), d)), y, fourth=fourth))
+
+
+@pytest.mark.parametrize(("sizes", "d"), [((3, 4), 1), ((5, 5, 6), 2)])
+def test_box_m_of_few_rows_without_fourth_moments(sizes, d):
+    rng = np.random.default_rng(0)
+    assert_uniform([t.p_value for t in box_tests(rng, sizes, d, 1000, fourth=False)])
+
+
+def test_the_chi_square_of_box_m():
+    rng = np.random.default_rng(1)
+    found = box_tests(rng, (60, 60), 2, 1000, fourth=False)
+    assert_uniform([test.chi_square.p_value for test in found])
+
+
+@pytest.mark.parametrize(("sizes", "d"), [((10, 10), 1), ((8, 8, 8), 1)])
+def test_box_m_of_few_rows_with_fourth_moments(sizes, d):
+    rng = np.random.default_rng(2)
+    p = np.array([test.p_value for test in box_tests(rng, sizes, d, 1500, fourth=True)])
+    assert_rate(p <= 0.05, 0.03, 0.06)
+    assert_rate(p <= 0.01, 0.002, 0.015)
+
+
+def test_box_m_of_columns_with_uneven_tails():
+    rng = np.random.default_rng(3)
+    y = np.arange(90) % 3
+    p = []
+    for _ in range(1200):
+        x = rng.normal(size=(90, 3))
+        x[:, 0] = rng.standard_t(4, 90)
+        p.append(box_m(sf.Moments.of(x, y, fourth=True)).p_value)
+    assert_rate(np.array(p) <= 0.05, 0.02, 0.06)
+
+
+@pytest.mark.parametrize(("sizes", "d"), [((3, 2, 2), 2), ((3, 3), 1)])
+def test_wilks_lambda_of_few_normal_rows(sizes, d):
+    rng = np.random.default_rng(4)
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    p = [
+        class_separation(sf.Moments.of(rng.normal(size=(len(y), d)), y)).p_value
+        for _ in range(1200)
+    ]
+    assert_uniform(p)
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "least", "most"),
+    [(22, 16, 0.45, 0.65), (48, 13, 0.45, 0.57), (50, 1, 0.45, 0.53), (60, 2, 0.45, 0.55)],
+)
+def test_half_of_the_normal_classes_are_in_the_smaller_half(n, d, least, most):
+    rng = np.random.default_rng(5)
+    p = np.array([henze_zirkler(whitened(rng.normal(size=(n, d))))[1] for _ in range(1500)])
+    assert_rate(p <= 0.5, least, most)
+
+
+def test_normality_of_few_rows_is_adjusted_for_both_of_its_tests():
+    rng = np.random.default_rng(6)
+    y = np.repeat(["a"], 30)
+    p = [normality(rng.normal(size=(30, 4)), y).p_value for _ in range(600)]
+    assert_rate(np.array(p) <= 0.05, 0.025, 0.065)
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_skewness_to_either_side_is_not_normal(sign):
+    rng = np.random.default_rng(7)
+    p = [marginal_p_value(sign * rng.gamma(2, size=(30, 4))) for _ in range(60)]
+    assert_rate(np.array(p) <= 0.05, 0.75, 1.0)
+
+
+@pytest.mark.parametrize("draw", ["uniform", "laplace"])
+def test_tails_lighter_and_heavier_than_normal_are_not_normal(draw):
+    rng = np.random.default_rng(8)
+    p = [marginal_p_value(getattr(rng, draw)(-1, 1, size=(80, 6))) for _ in range(60)]
+    assert_rate(np.array(p) <= 0.05, 0.75, 1.0)
+
+
+def test_p_values_of_twenty_replicates_are_ranks():
+    rng = np.random.default_rng(9)
+    statistics = rng.normal(size=(21, 20_000))
+    p = simulated_p_values(statistics[0], statistics[1:])
+    for rank in (1, 2, 10, 20):
+        assert_exact_rate(p <= rank / 21 + 1e-9, rank / 21)
+
+
+def test_a_predictive_check_is_adjusted_for_both_of_its_tests():
+    rng = np.random.default_rng(10)
+    alarms = []
+    for _ in range(4000):
+        check = PredictiveCheck(
+            classes=np.arange(2),
+            feature_names=("a",),
+            n_used=np.full(2, 30),
+            n_rows=np.full(2, 30),
+            values=rng.random((200, 2, 2)),
+            quantiles=np.zeros((200, 2, 99)),
+            left_out=(),
+        )
+        alarms.append(check.p_value <= 0.05)
+    # each of two independent tests at 2.5 %
+    assert_exact_rate(alarms, 1 - 0.975**2)
+
+
+def test_calibration_of_weighted_rows():
+    rng = np.random.default_rng(11)
+    p = []
+    for i in range(300):
+        stated = rng.uniform(0.5, 1, 100)
+        y = (rng.random(100) < stated).astype(int)
+        posteriors = np.stack([1 - stated, stated], axis=1)
+        weight = rng.gamma(0.5, size=100)
+        found = calibration(
+            y, posteriors, [0, 1], sample_weight=weight, simulations=59, random_state=i
+        )
+        p.append(found.p_value)
+    assert_rate(np.array(p) <= 0.05, 0.02, 0.075)
+    assert_rate(np.array(p) <= 0.5, 0.4, 0.6)
+
+
+def test_coefficients_and_odds_ratios_of_logistic_regression():
+    rng = np.random.default_rng(12)
+    p, above, below = [], [], []
+    for _ in range(500):
+        x = rng.normal(size=(120, 2))
+        y = (rng.random(120) < 1 / (1 + np.exp(-0.5 * x[:, 1]))).astype(int)
+        summary = sf.LogisticRegression(l2=0.0).fit(x, y).summary(x, y)
+        low, high = summary.odds_intervals
+        p.append(summary.p_values[0, 1])
+        above.append(low[0, 2] > np.exp(0.5))
+        below.append(high[0, 2] < np.exp(0.5))
+    assert_rate(np.array(p) <= 0.05, 0.02, 0.075)
+    assert_rate(above, 0.01, 0.045)
+    assert_rate(below, 0.01, 0.045)
