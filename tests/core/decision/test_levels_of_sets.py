@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from tests.levels import assert_exact_rate, assert_rate
 
 import suffice as sf
 from suffice.core.decision.conformal import NonconformityScores
 from suffice.data import outliers
 from suffice.data.outliers import fitted_row_threshold, outlier_threshold
-from tests.levels import assert_exact_rate, assert_rate
 
 
 @pytest.mark.parametrize(("n", "coverage"), [(19, 0.92), (19, 0.9), (9, 0.85), (5, 0.8)])

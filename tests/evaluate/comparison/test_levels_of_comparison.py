@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy import stats
+from tests.levels import assert_exact_rate, assert_rate, assert_uniform
 
 from suffice.core.decision.error_intervals import effective_rows, newcombe, wilson
 from suffice.core.decision.predictions import Predictions
@@ -25,7 +26,6 @@ from suffice.evaluate.comparison.paired import (
 from suffice.evaluate.comparison.real_errors import RealError
 from suffice.evaluate.comparison.verdict import _balanced_accuracy, _useful_threshold
 from suffice.evaluate.curves.reliability import reliability
-from tests.levels import assert_exact_rate, assert_rate, assert_uniform
 
 
 def row_losses(losses, *, overlap=0.0, grouped=False):

@@ -5,6 +5,7 @@ The null distributions are exact, or nearly so: an error of one degree of freedo
 
 import numpy as np
 import pytest
+from tests.levels import assert_exact_rate, assert_rate, assert_uniform
 
 import suffice as sf
 from suffice.diagnostics import box_m, calibration, class_separation, normality
@@ -15,7 +16,6 @@ from suffice.evaluate.diagnostics.normality import (
     whitened,
 )
 from suffice.evaluate.diagnostics.predictive import PredictiveCheck
-from tests.levels import assert_exact_rate, assert_rate, assert_uniform
 
 
 def box_tests(rng, sizes, d, n_repeats, *, fourth):

@@ -6,6 +6,7 @@ The null distributions are exact, or nearly so: bands are those of chance.
 import numpy as np
 import pytest
 from scipy import stats
+from tests.levels import assert_exact_rate, assert_rate, assert_uniform
 
 import suffice as sf
 from suffice.core.decision.error_intervals import holm
@@ -18,7 +19,6 @@ from suffice.evaluate.diagnostics.column_tests import (
 )
 from suffice.evaluate.diagnostics.drift import drift_between
 from suffice.evaluate.diagnostics.row_sums import RowSums
-from tests.levels import assert_exact_rate, assert_rate, assert_uniform
 
 
 def columns(x):
