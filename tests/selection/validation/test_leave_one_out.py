@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from tests.selection.validation.test_cross_validation import (
     DIALS,
@@ -184,3 +185,25 @@ def test_a_row_without_any_number_is_judged_by_the_priors_at_every_temperature()
     np.testing.assert_allclose(np.exp(left_out.log_posteriors[3]), [0.5, 0.5])
     fixed = sf.leave_one_out(sf.LDA(temperature=0.5), X, y, refit_priors=False)
     np.testing.assert_allclose(np.exp(fixed.log_posteriors[3]), [4 / 7, 3 / 7])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [sf.QDA(), sf.GaussianNB(), sf.QDA(shrinkage=0.1), sf.RDA(pooling=0.5, shrinkage=0.0)],
+    ids=["QDA", "GaussianNB", "QDA, refitted", "RDA"],
+)
+def test_progress_counts_every_row_once_and_changes_nothing(model, monkeypatch):
+    monkeypatch.setattr("suffice.core.estimation.rank_one_downdates._ROWS_AT_A_TIME", 32)
+    X, y = load_iris(return_X_y=True)
+    X = np.vstack([X, [[50.0, 1.0, 9.0, -4.0]]])  # an outlier, whose downdate loses digits
+    y = np.append(y, 0)
+    done = []
+    shown = sf.leave_one_out(
+        model, X, y, progress=lambda rows, total: done.append((rows, total))
+    )
+    counts = [rows for rows, _ in done]
+    assert counts == sorted(counts)
+    assert done[-1] == (151, 151)
+    monkeypatch.undo()
+    silent = sf.leave_one_out(model, X, y, progress=False)
+    np.testing.assert_allclose(shown.logs, silent.logs, rtol=1e-9, atol=1e-9)

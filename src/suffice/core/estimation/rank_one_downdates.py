@@ -4,8 +4,8 @@ Other models are estimated anew from the sums of the other rows, in
 ``selection/validation/leave_one_out.py``.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -34,6 +34,7 @@ from suffice.typing import Codes, Floats
 
 # share of a scatter that a downdate must leave: with less, half of its digits are lost
 LEAST_LEFT = 1e-7
+_ROWS_AT_A_TIME = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +47,10 @@ class _Removal:
     groups: GroupScatter
     truth: Codes  # class of each row  (n,)
     w: Floats  # its weight  (n,)
+
+    def of_rows(self, rows: slice) -> "_Removal":
+        """Return the same sums, and what leaving out only these rows does."""
+        return replace(self, truth=self.truth[rows], w=self.w[rows])
 
     def members(self, g: int) -> Codes:
         return np.flatnonzero(self.group_of == g)
@@ -76,8 +81,12 @@ def downdated_scores(
     x: Floats,
     truth: Codes,
     w: Floats,
+    report: Callable[[int], object],
 ) -> Floats:
-    """Return log p(x | k) without x, up to a term common to all classes, (n, K); NaN if none."""
+    """Return log p(x | k) without x, up to a term common to all classes, (n, K); NaN if none.
+
+    ``report`` is called for each block, with the number of its rows that have scores.
+    """
     scores = np.full((len(x), moments.n_classes), np.nan)
     regularisation = settings.regularisation
     group_of = settings.group_of(moments.classes)
@@ -87,13 +96,26 @@ def downdated_scores(
     is_diagonal = settings.structure == DiagonalStructure() and not settings.averages_divisors
     if is_full and is_unshrunk:
         groups = pooled_groups(full_groups(moments, group_of), regularisation.pooling)
-        _write_full(_Removal(regularisation, moments, group_of, groups, truth, w), x, scores)
+        removal = _Removal(regularisation, moments, group_of, groups, truth, w)
+        write: Callable[[_Removal, Floats, Floats], None]
+        write = partial(_write_full, _passes(removal))
     elif is_diagonal and keeps_variances:
         groups = pooled_groups(diagonal_groups(moments, group_of), regularisation.pooling)
         removal = _Removal(regularisation, moments, group_of, groups, truth, w)
-        for g in range(len(groups.scatters)):
-            in_cached_blocks(len(x), x.shape[1], partial(_each_feature, removal, g, x, scores))
+        write = _write_diagonal
+    else:
+        return scores
+    for start in range(0, len(x), _ROWS_AT_A_TIME):
+        rows = slice(start, start + _ROWS_AT_A_TIME)
+        write(removal.of_rows(rows), x[rows], scores[rows])
+        report(int((~np.isnan(scores[rows].sum(1))).sum()))
     return scores
+
+
+def _write_diagonal(removal: _Removal, x: Floats, scores: Floats) -> None:
+    """Write the scores of diagonal covariances, each downdated by the row."""
+    for g in range(len(removal.groups.scatters)):
+        in_cached_blocks(len(x), x.shape[1], partial(_each_feature, removal, g, x, scores))
 
 
 class _DowndatedGroup(NamedTuple):
@@ -104,8 +126,17 @@ class _DowndatedGroup(NamedTuple):
     gaps: Floats  # |μ_j − μ_k|² of every class j and each member k  (K, m)
 
 
-def _write_full(removal: _Removal, x: Floats, scores: Floats) -> None:
-    """Write the scores of full covariances, each downdated by the row."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pass:
+    """Groups whose scores are written together, and the metric that each class is measured in."""
+
+    groups: list[_DowndatedGroup]
+    measured: Codes  # the classes that have a metric
+    scorer: Scorer | None  # of these classes; None if there are none
+
+
+def _passes(removal: _Removal) -> list[_Pass]:
+    """Return the groups with a regular scatter, in one pass if each class needs one metric."""
     from scipy.spatial.distance import cdist  # slow to import, and seldom needed
 
     metrics = _metrics(removal)
@@ -119,22 +150,35 @@ def _write_full(removal: _Removal, x: Floats, scores: Floats) -> None:
     # where a group loses its own rows only, each class needs one metric, that of its group
     if removal.regularisation.pooling == 0 or len(metrics) == 1:
         metric_of_class = [metrics[g] for g in removal.group_of]
-        _write_downdated(removal, downdated, metric_of_class, x, scores)
-        return
-    for group in downdated:
-        _write_downdated(removal, [group], [group.metric] * len(means), x, scores)
+        return [_pass(removal.moments, downdated, metric_of_class)]
+    return [
+        _pass(removal.moments, [group], [group.metric] * len(means)) for group in downdated
+    ]
 
 
-def _write_downdated(
-    removal: _Removal,
-    downdated: list[_DowndatedGroup],
+def _pass(
+    moments: Moments,
+    groups: list[_DowndatedGroup],
     metric_of_class: Sequence[FullCovariance | None],
-    x: Floats,
-    scores: Floats,
-) -> None:
-    squares = _squares(removal.moments, x, metric_of_class)
-    write = partial(_rank_one, removal, downdated, squares, scores)
-    in_cached_blocks(len(x), len(metric_of_class), write)
+) -> _Pass:
+    measured = np.array([k for k, m in enumerate(metric_of_class) if m is not None], np.intp)
+    if not len(measured):
+        return _Pass(groups, measured, None)
+    scorer = Scorer.of(
+        np.zeros(len(measured)),
+        moments.centred_means[measured],
+        [metric for metric in metric_of_class if metric is not None],
+        origin=moments.grand_mean,
+    )
+    return _Pass(groups, measured, scorer)
+
+
+def _write_full(passes: list[_Pass], removal: _Removal, x: Floats, scores: Floats) -> None:
+    """Write the scores of full covariances, each downdated by the row."""
+    for each in passes:
+        squares = _squares(each, x, removal.moments.n_classes)
+        write = partial(_rank_one, removal, each.groups, squares, scores)
+        in_cached_blocks(len(x), squares.shape[1], write)
 
 
 def _metrics(removal: _Removal) -> list[FullCovariance | None]:
@@ -152,23 +196,11 @@ def _metrics(removal: _Removal) -> list[FullCovariance | None]:
     return metrics
 
 
-def _squares(
-    moments: Moments,
-    x: Floats,
-    metrics: Sequence[FullCovariance | None],
-) -> Floats:
+def _squares(measure: _Pass, x: Floats, n_classes: int) -> Floats:
     """Return |x − μ_k|² in the metric of each class, (n, K); NaN where it has none."""
-    squares = np.full((len(x), len(metrics)), np.nan)
-    regular = [(k, metric) for k, metric in enumerate(metrics) if metric is not None]
-    if regular:
-        classes = np.array([k for k, _ in regular], np.intp)
-        scorer = Scorer.of(
-            np.zeros(len(classes)),
-            moments.centred_means[classes],
-            [metric for _, metric in regular],
-            origin=moments.grand_mean,
-        )
-        squares[:, classes] = -2 * scorer.score(x, Joint())
+    squares = np.full((len(x), n_classes), np.nan)
+    if measure.scorer is not None:
+        squares[:, measure.measured] = -2 * measure.scorer.score(x, Joint())
     return squares
 
 

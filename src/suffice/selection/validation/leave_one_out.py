@@ -16,6 +16,7 @@ from suffice.core.model.posterior import LogPosterior
 from suffice.core.model.tiles import in_cached_blocks
 from suffice.core.moments import Moments
 from suffice.core.moments.collect import smallest_storage
+from suffice.core.progress import Progress, Wish
 from suffice.core.table import Table
 from suffice.core.table.matrix import has_missing
 from suffice.core.table.table import numbering_rows
@@ -37,6 +38,7 @@ def leave_one_out(
     sample_weight: WeightsLike = None,
     *,
     refit_priors: bool = True,
+    progress: Wish = None,
 ) -> Predictions:
     """Return the posterior of every row, with that row left out (Lachenbruch & Mickey 1968).
 
@@ -83,9 +85,10 @@ def leave_one_out(
             required.storage, table.n_rows, table.n_classes, table.n_features
         )
         moments = Moments.of_table(table, holes=True, storage=storage, fourth=required.fourth)
-        scores = _left_out_scores(
-            settings, moments, table, temperature, refit_priors=refit_priors
-        )
+        with Progress(progress, table.n_rows, "leave one out", "rows") as rows_done:
+            scores = _left_out_scores(
+                settings, moments, table, temperature, rows_done, refit_priors=refit_priors
+            )
     log_posterior = LogPosterior(temperature)
 
     def replace_scores(block: slice) -> None:
@@ -125,6 +128,7 @@ def _left_out_scores(
     moments: Moments,
     table: Table,
     temperature: float,
+    rows_done: Progress,
     *,
     refit_priors: bool,
 ) -> Floats:
@@ -138,17 +142,22 @@ def _left_out_scores(
     # for example naive Bayes or a tree on categories: levels have no downdate
     reads_levels = moments.schema is not None and not settings.reads_numbers
     if reads_levels or moments.patterns is not None or moments.storage == "rows":
-        return np.stack([refitted(i) for i in range(table.n_rows)])
+        each_row = []
+        for i in range(table.n_rows):
+            each_row.append(refitted(i))
+            rows_done.step()
+        return np.stack(each_row)
     encoding = moments.encoding
     numbers = moments if encoding is None else moments.select(encoding.kept)
     encoded, _ = table.encoded(encoding)
     x = np.asarray(encoded.x, np.float64)
-    scores = downdated_scores(settings, numbers, x, table.codes, table.weights)
+    scores = downdated_scores(settings, numbers, x, table.codes, table.weights, rows_done.step)
     # NaN: the downdate lost too many digits, or there is no downdate for these settings
     has_no_scores = np.isnan(scores.sum(1))
     _add_log_priors(scores, settings, moments, table.codes, table.weights, refit=refit_priors)
     for i in np.flatnonzero(has_no_scores).tolist():
         scores[i] = refitted(i)
+        rows_done.step()
     return scores
 
 
