@@ -1,4 +1,4 @@
-"""From rows to sums: small inputs by plain NumPy, large ones by compiled chunks in threads."""
+"""From rows to sums: NumPy sums small tables; compiled loops in threads sum large ones."""
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -27,13 +27,13 @@ from suffice.errors import InvalidInputError, InvalidParameterError, require_wor
 from suffice.typing import Array, Codes, Floats
 
 STORAGES = ("auto", "per-class", "pooled", "diagonal", "rows")
-AFFORDABLE = 1 << 20  # numbers in K matrices that "auto" storage keeps
-LARGEST_POOLED = 1 << 29  # numbers, 4 GiB, in the one matrix that "auto" storage keeps
-SMALL = 200_000  # numbers; below this NumPy is quick enough and Numba is not imported
-SMALLEST = 1e-300  # sums of squares or fourth powers below this have lost digits to underflow
+AFFORDABLE = 1 << 20  # "auto" storage keeps K matrices if they have at most so many numbers
+LARGEST_POOLED = 1 << 29  # most numbers, 4 GiB, in the pooled matrix of "auto" storage
+SMALL = 200_000  # with fewer numbers, NumPy is quick enough and Numba is not imported
+SMALLEST = 1e-300  # smaller sums of squares or fourth powers have lost digits by underflow
 _CHUNK_ROWS = 65_536
 _BLOCK_ROWS = 4096
-_FEW_ROWS = 16  # of a class, below which a loop over classes is slower than one copy
+_FEW_ROWS = 16  # with fewer rows per class, one copy is faster than a loop over classes
 V = TypeVar("V")
 
 
@@ -44,9 +44,9 @@ def plan(
     *,
     fourth: bool | None,
 ) -> tuple[Storage, bool]:
-    """Return the storage to fill and whether to collect fourth moments, too."""
+    """Return the storage to fill, and whether to collect fourth moments."""
     require_word(storage, STORAGES, "storage")
-    if storage == "rows":  # fourth moments can be read from them
+    if storage == "rows":  # the rows themselves give the fourth moments
         return "rows", False
     is_affordable = is_affordable_per_class(n_classes, n_features)
     if storage != "auto":
@@ -79,14 +79,14 @@ def is_affordable_per_class(n_classes: int, n_features: int) -> bool:
 
 
 def smallest_storage(storage: str, n_rows: int, n_classes: int, n_features: int) -> str:
-    """Return ``"rows"`` where all rows hold fewer numbers than the large matrices asked for."""
+    """Return ``"rows"`` if the rows hold fewer numbers than the large matrices of ``storage``."""
     if storage == "diagonal" or is_affordable_per_class(n_classes, n_features):
         return storage
     return "rows" if 0 < n_rows < n_features else storage
 
 
 class ChunkSums(NamedTuple):
-    """The sums of some rows, which become fields of ``Moments``."""
+    """The sums of some rows; the fields become fields of ``Moments``."""
 
     weights: Floats  # (K,)
     means: Floats  # high part (K, d)
@@ -115,8 +115,8 @@ def collect(
 ) -> Iterator[ChunkSums]:
     """Yield the sums of consecutive chunks of rows.
 
-    With ``has_missing``, the rows of a class lack the same columns, whose sums are zeros. Without
-    ``higher`` the third and fourth moments of single columns are left out.
+    With ``has_missing``, all rows of a class lack the same columns, whose sums are zeros. Without
+    ``higher``, the third and fourth moments of single columns are not collected.
     """
     if storage == "rows" or is_small(table):
         rows = _zero_filled(table) if has_missing else table
@@ -127,7 +127,7 @@ def collect(
             sums = _numpy_sums(numbers, storage, fourth=fourth, higher=higher)
         yield sums if power is None else _of_transformed(sums, power, rows)
         return
-    # most patterns of missing values have few rows: blocks need not hold many rows of each
+    # most patterns of missing values have few rows, so blocks need not have many rows per pattern
     block = 2 * _BLOCK_ROWS if has_missing else max(_BLOCK_ROWS, 128 * table.n_classes)
 
     def chunk(lo: int, hi: int) -> ChunkSums:
@@ -162,7 +162,7 @@ def _compiled_sums(
     has_missing: bool,
     higher: bool,
 ) -> ChunkSums:
-    """Return the sums of rows lo … hi−1, by compiled loops."""
+    """Return the sums of rows lo … hi−1, computed by compiled loops."""
     if rows.indicators is not None and fourth:
         rows = all_numbers(rows.take(slice(lo, hi)))
         hi -= lo
@@ -179,14 +179,14 @@ def _compiled_sums(
 
 
 def _zero_filled(rows: Table) -> Table:
-    """Return rows with zeros for missing numbers."""
+    """Return the rows with missing numbers replaced with zeros."""
     filled = rows.x.copy(order="K")
     np.copyto(filled, 0, where=np.isnan(filled))
     return rows.with_rows(filled)
 
 
 def log_slope_sums(power: PowerTransform, table: Table) -> Floats:
-    """Return Σ w log dt_j/dx_j of each class, over the numbers that are not missing, (K, d)."""
+    """Return Σ w log dt_j/dx_j of each class, over the observed numbers, (K, d)."""
     log_slopes = power.log_slopes(table.x)
     log_slopes = np.where(np.isnan(table.x), 0.0, log_slopes)
     if table.weight is not None:
@@ -199,10 +199,10 @@ def log_slope_sums(power: PowerTransform, table: Table) -> Floats:
 
 
 def _of_transformed(sums: ChunkSums, power: PowerTransform, rows: Table) -> ChunkSums:
-    """Return the sums of transformed rows, given those of their distances from the centre."""
+    """Return the sums of the transformed rows t(x), given the sums of t(x) − c."""
     shift = np.zeros(sums.means.shape[1])
     shift[: len(power.centre)] = power.centre
-    # a mean of 1e8 has its digits in two parts
+    # two floats hold all digits of a mean such as 1e8
     high, low = two_sum(np.where(sums.weights[:, None] > 0, shift, 0.0), sums.means)
     higher = HigherMoments.of_chunks([sums.higher])
     if higher is not None:
@@ -217,7 +217,7 @@ def _of_transformed(sums: ChunkSums, power: PowerTransform, rows: Table) -> Chun
 
 
 def _sorted_by_class(rows: Table) -> tuple[Array, Floats, Codes]:
-    """Return a copy of the rows of positive weight, their weights and codes, sorted by class."""
+    """Return copies of the rows with positive weight, sorted by class, their weights and codes."""
     if rows.indicators is not None:
         rows = all_numbers(rows)
     order = np.argsort(rows.codes, kind="stable")
@@ -230,7 +230,7 @@ def _sorted_by_class(rows: Table) -> tuple[Array, Floats, Codes]:
 
 
 def _kept_rows(rows: Table) -> ChunkSums:
-    """Keep the rows, sorted by class, with the sums that every storage has."""
+    """Return the sums that every storage has; their scatter keeps the rows, sorted by class."""
     n_numbers = rows.x.shape[1]
     x, w, codes = _sorted_by_class(rows)
     scatter = RowScatter.of(x, w, codes, rows.n_classes)
@@ -246,11 +246,11 @@ def _kept_rows(rows: Table) -> ChunkSums:
 
 
 def _numpy_sums(rows: Table, storage: Storage, *, fourth: bool, higher: bool) -> ChunkSums:
-    """Return the sums of rows about the class means, by plain NumPy."""
+    """Return the sums of rows about the class means, computed by NumPy."""
     n_numbers = rows.x.shape[1]
     x, w, codes = _sorted_by_class(rows)
     x = x.astype(np.float64, copy=False)
-    # of the numbers alone: those of indicators are rarely read
+    # numeric columns only: the higher moments of indicators are rarely read
     has_higher = higher and n_numbers > 0
     higher_moments = HigherMoments.of_rows(x[:, :n_numbers], w) if has_higher else None
     present, starts = np.unique(codes, return_index=True)
@@ -260,8 +260,8 @@ def _numpy_sums(rows: Table, storage: Storage, *, fourth: bool, higher: bool) ->
         rows_of[int(k)] = slice(start, end)
     shape = (rows.n_classes, x.shape[1])
     shifts = np.zeros(shape)  # the first row of each class
-    offsets = np.zeros(shape)  # of the mean from the shift
-    z = x  # x is a copy, which is centred in place
+    offsets = np.zeros(shape)  # class mean minus shift
+    z = x  # x is a copy, so it can be centred in place
     # μ_k = s_k + Σ w (x − s_k) / w_k,  s_k the first row of class k
     if len(x):
         shifts[present] = x[starts]
@@ -294,7 +294,7 @@ def _subtract_by_class(
     codes: Array,
     rows_of: dict[int, slice],
 ) -> None:
-    """Subtract the values (K, d) of its class from each row, in place; rows sorted by class."""
+    """Subtract ``values`` (K, d) from the rows of each class, in place; rows sorted by class."""
     if len(codes) < _FEW_ROWS * len(rows_of):
         z -= values[codes]
         return
@@ -311,7 +311,7 @@ def _centred_moments(
     *,
     fourth: bool,
 ) -> tuple[Scatter, FourthMoments | None]:
-    """Return second and fourth moments of rows about their class means, sorted by class."""
+    """Return the scatter and fourth moments of centred rows z, sorted by class; wz is w z."""
     # M_k = Σ w (x − μ_k)(x − μ_k)ᵀ = Σ w z zᵀ over the rows of class k
     d = z.shape[1]
     if storage == "pooled":
@@ -341,7 +341,7 @@ def in_threads(
     n_rows: int,
     n_classes: int,
 ) -> Iterator[V]:
-    """Yield the sums of consecutive rows lo … hi−1; the chunks depend on the shapes only."""
+    """Yield the sums of consecutive chunks of rows; the chunks depend on the shapes only."""
     per_chunk = max(_CHUNK_ROWS, 512 * n_classes)
     n_chunks = 1 if n_rows <= per_chunk else 4 * -(-n_rows // (4 * per_chunk))
     edges = np.linspace(0, n_rows, n_chunks + 1).astype(np.intp).tolist()
@@ -349,7 +349,7 @@ def in_threads(
 
 
 def _pooled_sums(rows: Table, lo: int, hi: int) -> ChunkSums:
-    """Sum rows lo … hi−1 by a compiled loop, all products into one matrix."""
+    """Sum rows lo … hi−1 by a compiled loop that adds all products to one matrix."""
     from suffice.core.moments import loops
 
     k = rows.n_classes
@@ -391,7 +391,7 @@ def _class_sums(
     weights = np.zeros(k)
     shifts = np.zeros((k, d))  # near the mean of each class
     sums = np.zeros((k, d))
-    # the loop fills whichever of the two is not empty
+    # the loop fills one of these two arrays; the other is empty
     squares = np.zeros((k if storage == "diagonal" else 0, d))
     grams = np.zeros((k if storage == "per-class" else 0, _padded(d), _padded(d)))
     x, codes, w = _loop_inputs(rows)
@@ -399,13 +399,13 @@ def _class_sums(
     cubes = np.zeros((k, d))
     fourth_powers = np.zeros((k, d))
     if storage == "diagonal" and not by_column and not has_missing:
-        # this loop keeps no higher moments: they would cost more than all its other sums
+        # this loop collects no higher moments: they would cost more than all other sums
         loops.diagonal_chunk(x, codes, w, lo, hi, weights, shifts, sums, squares)
         return recentred(weights, shifts, sums, DiagonalScatter(squares), None)
     thirds = np.zeros((k if fourth else 0, _padded(d), _padded(d)))
     fourths = np.zeros_like(thirds)
     has_shift = np.zeros(k, bool)
-    # with fourth moments each block is read twice, the second time from the cache
+    # fourth moments read each block a second time; small steps keep it in the cache
     step = block if fourth else max(hi - lo, 1)
     for first in range(lo, hi, step):
         place = (first, min(first + step, hi), block, by_column)
@@ -432,13 +432,13 @@ def _class_sums(
     fourth_moments = None
     if fourth:
         fourth_moments = FourthMoments(thirds[:, :d, :d], _symmetric(fourths[:, :d, :d]))
-    squares = scatter.diagonals().copy()  # the matrices themselves are not kept
+    squares = scatter.diagonals().copy()  # a copy, so that the matrices can be freed
     higher = PowerSums(weights, shifts, sums, squares, cubes, fourth_powers)
     return recentred(weights, shifts, sums, scatter, fourth_moments)._replace(higher=higher)
 
 
 def _loop_inputs(rows: Table) -> tuple[Array, Array, Array]:
-    """Return rows, codes and weights for compiled loops; no weights where every row counts once."""
+    """Return rows, codes and weights for compiled loops; no weights if all weights are 1."""
     from suffice.core.compiled import read_only
 
     weights = np.zeros(0) if rows.weight is None else rows.weight
@@ -447,12 +447,12 @@ def _loop_inputs(rows: Table) -> tuple[Array, Array, Array]:
 
 
 def _padded(d: int) -> int:
-    """Return d rounded up: the loops multiply four columns by four."""
+    """Return d rounded up to a multiple of 4: the loops multiply blocks of 4 × 4 columns."""
     return -(-d // 4) * 4
 
 
 def _with_indicators(sums: ChunkSums, rows: Table, lo: int, hi: int) -> ChunkSums:
-    """Return the sums of numbers and indicators, given those of the numbers of rows lo … hi−1."""
+    """Add the sums of the indicators of rows lo … hi−1 to the sums of their numbers."""
     storage = sums.scatter.storage
     indicators = indicator_sums(rows, lo, hi, sums.means + sums.means_low, storage)
     # the mean of an indicator is the frequency of its level: p = n / w
@@ -465,7 +465,10 @@ def _with_indicators(sums: ChunkSums, rows: Table, lo: int, hi: int) -> ChunkSum
 
 
 def refuse_vanishing(table: Table, means: Floats, squares: Floats) -> None:
-    """Raise where numbers vary so little that their squares underflow, given Σ w (x − μ)² (d,)."""
+    """Raise if a column varies so little that its sum of squares underflows.
+
+    ``squares`` is Σ w (x − μ)², (d,).
+    """
     vanishing = np.flatnonzero(squares[: table.x.shape[1]] < SMALLEST)
     if not len(vanishing):
         return
@@ -494,8 +497,8 @@ def recentred(
     products: Scatter,
     fourth: FourthMoments | None,
 ) -> ChunkSums:
-    """Move sums about a shift to sums about the mean: M = Σ w z zᵀ − w m mᵀ,  m = Σ w z / w."""
-    # an overflow is reported later, by its row and column
+    """Turn sums about a shift into sums about the mean: M = Σ w z zᵀ − w m mᵀ,  m = Σ w z / w."""
+    # a later check reports an overflow with its row and column
     with np.errstate(invalid="ignore", over="ignore"):
         offsets = ratio(sums, as_columns(weights))
         means, means_low = two_sum(np.where(as_columns(weights > 0), shifts, 0.0), offsets)
@@ -506,7 +509,7 @@ def recentred(
 
 
 def _symmetric(lower: Floats) -> Floats:
-    """Return the matrices whose lower triangles are given."""
+    """Return symmetric matrices, given their lower triangles."""
     below = np.tril(lower, -1)
     symmetric = below + np.swapaxes(below, -1, -2)
     diagonal = np.arange(lower.shape[-1])

@@ -1,4 +1,4 @@
-"""Sums of rows with missing numbers by class and column: O(K d) numbers for any missing values."""
+"""Sums of rows with missing numbers, by class and column: O(K d) numbers, whatever is missing."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ if TYPE_CHECKING:
 
 
 class AvailableSums(NamedTuple):
-    """Sums over the rows that have a column, or both columns of a pair."""
+    """Sums of the available cases: of rows that have a column, or both columns of a pair."""
 
-    weights: Floats  # of each column  (K, d)
+    weights: Floats  # Σ w of the rows that have the column  (K, d)
     means: Floats  # high part (K, d)
     means_low: Floats  # low part (K, d)
     products: Floats  # Σ w z zᵀ (K, d, d), or squares only (K, d)
-    product_weights: Floats  # Σ w of the rows in ``products``, of the same shape
+    product_weights: Floats  # Σ w of the rows in each entry of ``products``, same shape
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnSums:
-    """Sums of each class and column over the rows that have the column."""
+    """Sums of each class and column, over the rows that have the column."""
 
     column_sums: (
-        Moments  # diagonal scatter; counts and weights are those of each column  (K, d)
+        Moments  # with diagonal scatter; counts and weights have an entry per column  (K, d)
     )
 
     @classmethod
     def of_table(cls, table: Table, empty: Moments) -> ColumnSums:
-        """Return the sums of rows, each of some weight; ``empty`` are the moments of no rows."""
+        """Return the sums of rows with positive weight; ``empty`` has the same columns, no rows."""
         start = cls.of_complete(empty).column_sums
 
         def sums_between(lo: int, hi: int) -> Moments:
@@ -62,7 +62,7 @@ class ColumnSums:
         total = reduce(merged, in_threads(sums_between, table.n_rows, table.n_classes))
         if table.indicators is None:
             return cls(total)
-        # indicators are never missing, so they are summed as if rows were complete
+        # indicators are never missing, so they are summed like complete rows
         complete = cls.of_complete(sums_of_rows(table, bare(empty), "diagonal")).column_sums
         n_numbers = table.x.shape[1]
         for sums in (complete.counts, complete.weights, complete.scatter.values):
@@ -71,7 +71,7 @@ class ColumnSums:
 
     @classmethod
     def of_complete(cls, m: Moments) -> ColumnSums:
-        """Return moments of complete rows column by column."""
+        """Return the moments of complete rows as sums by column."""
         return cls(
             replace(
                 bare(m),
@@ -83,12 +83,12 @@ class ColumnSums:
 
     @property
     def limit(self) -> None:
-        """Limit of patterns per class: none, since patterns are not kept."""
+        """Largest number of patterns per class: None, since patterns are not kept."""
         return None
 
     @property
     def lost(self) -> Codes:
-        """Numbers of each column given up to keep few patterns: none, (d,)."""
+        """Number of values dropped from each column to limit the patterns: always 0, (d,)."""
         return np.zeros(self.column_sums.n_features, np.intp)
 
     def by_column(self) -> ColumnSums:
@@ -98,7 +98,7 @@ class ColumnSums:
         return ColumnSums(merged(self.column_sums, other.column_sums))
 
     def minus(self, other: ColumnSums) -> ColumnSums:
-        """Return the sums without rows that were added before."""
+        """Return the sums without the rows of ``other``, which were added before."""
         total = self.column_sums
         part = other.column_sums
         has_more = part.counts > total.counts
@@ -136,12 +136,12 @@ class ColumnSums:
         )
 
     def mapped(self, T: Floats) -> ColumnSums:
-        """Return the sums of T x, where T moves features and adds levels to each other."""
+        """Return the sums of T x, where T reorders features and merges levels."""
         sums = self.column_sums
         counts = _largest_of_sources(sums.counts, T)
         weights = _largest_of_sources(sums.weights, T)
         moved = mapped(sums, T)
-        # levels that were added to each other are one level:  Σ w (m − p)² = w p (1 − p)
+        # merged levels are one level with frequency p:  Σ w (m − p)² = w p (1 − p)
         joined = weights * moved.means * (1 - moved.means)
         is_joined = np.count_nonzero(T, axis=1) > 1
         squares = np.where(is_joined, joined, moved.diagonals)
@@ -151,7 +151,7 @@ class ColumnSums:
 
     @property
     def flat(self) -> Moments:
-        """The same as moments of one feature with K d classes; those of class 0 come first."""
+        """The sums as moments of one feature in K d classes; those of class 0 come first."""
         labels = np.arange(self.column_sums.means.size)
         flat = by_class(self.column_sums, labels, lambda values: values.reshape(-1, 1))
         return replace(flat, counts=flat.counts.ravel(), weights=flat.weights.ravel())
@@ -168,22 +168,25 @@ class ColumnSums:
 
 
 def sums_of_rows(table: Table, empty: Moments, storage: Storage) -> Moments:
-    """Return the sums of rows by class; the rows of a class lack the same columns, which are 0."""
+    """Return the sums of rows by class; all rows of a class lack the same columns.
+
+    The sums of the missing columns are 0.
+    """
     return total_of_chunks(chunks_of_rows(table, storage), table, empty)
 
 
 def chunks_of_rows(table: Table, storage: Storage) -> list[ChunkSums]:
-    """Return the sums of chunks of such rows."""
-    # an overflow is reported later, by its row and column
+    """Return the sums of chunks of rows, for ``sums_of_rows``."""
+    # a later check reports an overflow with its row and column
     with np.errstate(invalid="ignore", over="ignore"):
         return list(collect(table, storage, fourth=False, has_missing=True))
 
 
 def total_of_chunks(chunks: Iterable[ChunkSums], table: Table, empty: Moments) -> Moments:
-    """Return the sum of all chunks of the rows of a table."""
+    """Return the total of the sums of all chunks of a table."""
     no_rows = np.zeros(table.n_classes, np.intp)
     start = replace(empty, classes=table.classes, counts=no_rows)
-    # an overflow is reported later, by its row and column
+    # a later check reports an overflow with its row and column
     with np.errstate(invalid="ignore", over="ignore"):
         total = reduce(merged, (with_sums(start, sums) for sums in chunks))
     return replace(total, counts=np.bincount(table.codes, minlength=table.n_classes))
@@ -208,10 +211,10 @@ def _observed_sums(table: Table, empty: Moments, lo: int, hi: int) -> Moments:
 
 
 def _largest_of_sources(values: Array, T: Floats) -> Array:
-    """Return the largest value (K, d) of the features that each new feature comes from.
+    """Return, for each new feature, the largest value (K, d) of the features it comes from.
 
-    A feature that comes from none is a level that is new. It is known to be zero for all rows of
-    the class, so it has the largest value of all features.
+    A feature that comes from no old feature is a new level. Its indicator is zero in all rows, so
+    it is never missing: it gets the largest value of all features.
     """
     columns = []
     for is_source in T != 0:

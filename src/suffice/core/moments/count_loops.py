@@ -1,4 +1,4 @@
-"""Compiled pass over the non-zero cells of rows, which adds them to the sums of their classes."""
+"""Compiled loops that add the non-zero cells of rows to the sums of their classes."""
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 
 import math
@@ -7,12 +7,12 @@ import numpy as np
 
 from suffice.core.compiled import njit
 
-_TABLE = 256  # log x! of smaller integers is looked up
+_TABLE = 256  # a table holds log x! of smaller integers
 
 
 @njit(nogil=True)
 def log_factorials():
-    """Return log x! of x = 0 … 255."""
+    """Return a table of log x! for x = 0 … 255."""
     table = np.zeros(_TABLE)
     for x in range(2, _TABLE):
         table[x] = table[x - 1] + math.log(x)
@@ -30,10 +30,10 @@ def log_factorial(x, table):
 
 @njit(nogil=True)
 def add_counts(values, columns, starts, rows, codes, w, sums, weights, factorials, totals):
-    """Add rows to sums (K, d); return the first bad cell or −1, and if all are whole.
+    """Add rows to sums (K, d); return the first bad cell, or −1, and whether all are integers.
 
-    ``factorials`` (K,) gets Σ w Σ_j log x_j!, ``totals`` (K,) gets Σ w log (Σ_j x_j)!.
-    ``w`` is empty where every weight is one.
+    The loop adds Σ w Σ_j log x_j! to ``factorials`` (K,), and Σ w log (Σ_j x_j)! to ``totals``
+    (K,). ``w`` is empty if every weight is 1. A bad cell is negative, infinite or NaN.
     """
     table = log_factorials()
     all_whole = True
@@ -51,7 +51,7 @@ def add_counts(values, columns, starts, rows, codes, w, sums, weights, factorial
                 return cell, all_whole
             row_sums[columns[cell]] += u * x
             total += x
-            # a branch on small counts would be predicted wrongly; table[0] and table[1] are zero
+            # no branch for x = 0 or 1, where log x! = 0: the processor would mispredict it
             whole = int(x) if x < _TABLE else -1
             if whole == x:
                 logs += table[whole]
@@ -66,7 +66,7 @@ def add_counts(values, columns, starts, rows, codes, w, sums, weights, factorial
 
 @njit(nogil=True)
 def add_presence(values, columns, starts, rows, codes, w, threshold, sums, weights):
-    """Add the weight of rows to each feature above the threshold; return as ``add_counts``."""
+    """Add the weight of rows to each feature above the threshold; returns as ``add_counts``."""
     for i in rows:
         k = codes[i]
         u = w[i] if len(w) else 1.0
@@ -85,7 +85,7 @@ def add_presence(values, columns, starts, rows, codes, w, threshold, sums, weigh
 
 @njit(nogil=True, fastmath={"contract", "nsz"})
 def add_products(values, columns, starts, weights, products):
-    """Add Σ w x xᵀ of all rows to the lower triangle of products (d, d); columns ascend."""
+    """Add Σ w x xᵀ to the lower triangle of products (d, d); the columns of each row ascend."""
     for i in range(len(starts) - 1):
         for cell in range(starts[i], starts[i + 1]):
             x = weights[i] * values[cell]

@@ -1,4 +1,4 @@
-"""The sums of counts of each class, K × d numbers, as a commutative monoid under ``+``."""
+"""The sums of counts in each class, K × d numbers; ``+`` and ``-`` add and remove rows."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from suffice.errors import (
 )
 from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
-SMALL = 200_000  # cells under which compiled loops do not pay
-_ROUNDING = 2.0**-46  # share of a sum of fractions that may be left by rounding
+SMALL = 200_000  # with fewer cells, compiled loops do not pay
+_ROUNDING = 2.0**-46  # a difference of sums of fractions may be rounding up to this share
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,8 +35,9 @@ class CountSums:
     N_kj = Σ_{i : y_i = k} w_i x_ij
 
     ``a + b`` describes the rows of both; ``total - part`` describes the rows of ``total`` without
-    those of ``part``. A class that is missing on one side counts as zero there. Named features are
-    matched by name. With a ``threshold``, the sums count the indicators [x_ij > threshold].
+    the rows of ``part``. If one of the two lacks a class, its sums of that class are zero. Named
+    features are matched by name. With a ``threshold``, the sums count the indicators
+    [x_ij > threshold].
 
     Examples
     --------
@@ -51,13 +52,13 @@ class CountSums:
 
     classes: Labels  # sorted labels  (K,)
     feature_names: tuple[str, ...] | None
-    counts: Codes  # rows of positive weight  (K,)
+    counts: Codes  # number of rows with positive weight  (K,)
     weights: Floats  # Σ w  (K,)
     sums: Floats  # N  (K, d)
     log_factorials: Floats  # Σ w Σ_j log x_j!, for densities  (K,)
     log_totals: Floats  # Σ w log (Σ_j x_j)!, for densities  (K,)
-    threshold: float | None = None  # None: counts; else indicators of larger counts
-    has_fractions: bool = False  # whether some count was not an integer
+    threshold: float | None = None  # None: sums of counts; else of indicators [x > threshold]
+    has_fractions: bool = False  # whether some count is not an integer
 
     @classmethod
     def of(
@@ -79,13 +80,13 @@ class CountSums:
         y : array (n,)
             Labels: integers, floats that are integers, booleans or text.
         sample_weight : array (n,), optional
-            Weights; a row of weight zero counts as absent.
+            Weights; rows with weight zero are ignored.
         threshold : float of at least 0, optional
             Sum the indicators [x > threshold] instead of the counts.
         classes : array, optional
             All classes, if some of them may be absent from ``y``.
         names : iterable of d names, optional
-            Names of the features, such as the words; by default those of a frame.
+            Names of the features, such as the words; by default the column names of a frame.
         """
         rows = CountRows.of(X)
         labels = as_labels(to_numpy(y))
@@ -131,7 +132,7 @@ class CountSums:
         ).frozen()
 
     def frozen(self) -> CountSums:
-        """Return itself, its arrays set to read-only."""
+        """Set the arrays to read-only, and return ``self``."""
         for array in (self.counts, self.weights, self.sums):
             array.flags.writeable = False
         return self
@@ -196,7 +197,7 @@ class CountSums:
         weights = _difference(a.weights, b.weights)
         sums = _difference(a.sums, b.sums)
         _require_held(a, counts, weights, sums)
-        # a class without rows has sums of exactly zero
+        # set the sums of a class without rows to exactly zero
         is_empty = counts == 0
         weights[is_empty] = 0.0
         sums[is_empty] = 0.0
@@ -210,7 +211,7 @@ class CountSums:
         ).frozen()
 
     def with_features(self, names: Iterable[str]) -> CountSums:
-        """Return the sums with these features, by name; those that were not counted are zero."""
+        """Return the sums of the features with these names; a new feature has sums of zero."""
         if self.feature_names is None:
             raise FeatureMismatchError(
                 "these sums have features without names: collect them with names="
@@ -236,7 +237,7 @@ class CountSums:
         return replace(self, feature_names=names, sums=self.sums[:, is_seen]).frozen()
 
     def with_classes(self, classes: Labels) -> CountSums:
-        """Return the sums with these sorted classes, zero for those that had no rows."""
+        """Return the sums with these sorted classes; a new class has sums of zero."""
         if np.array_equal(classes, self.classes):
             return self
         places = codes_of(self.classes, classes)
@@ -259,14 +260,14 @@ class CountSums:
     # --- files -------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write the sums to one file, never pickle; ``sf.load`` reads it."""
+        """Write the sums to one file without pickle; ``sf.load`` reads it."""
         from suffice.persistence.count_sums_file import save_count_sums
 
         save_count_sums(self, path)
 
     @classmethod
     def of_archive(cls, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> CountSums:
-        """Return the sums that a suffice file holds."""
+        """Return the sums from the contents of a suffice file."""
         from suffice.persistence.count_sums_file import count_sums_from
 
         return count_sums_from(header, arrays)
@@ -274,7 +275,7 @@ class CountSums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Collected:
-    """What one pass over the rows gives."""
+    """The results of one pass over the rows."""
 
     weights: Floats
     sums: Floats
@@ -291,7 +292,7 @@ def _by_scipy(
     threshold: float | None,
     names: tuple[str, ...] | None,
 ) -> _Collected:
-    """Return the sums as the product of class indicators and rows."""
+    """Return the sums as a sparse matrix product of class indicators and rows."""
     from scipy.sparse import csr_array
     from scipy.special import gammaln
 
@@ -340,7 +341,7 @@ def _by_loops(
     threshold: float | None,
     names: tuple[str, ...] | None,
 ) -> _Collected:
-    """Return the sums by a compiled pass, class by class, so that a class's sums stay in cache."""
+    """Return the sums by a compiled loop, class by class, so that a class's sums stay in cache."""
     from suffice.core.compiled import read_only
     from suffice.core.moments import count_loops
 
@@ -369,7 +370,10 @@ def _by_loops(
 
 
 def check_threshold(threshold: object) -> None:
-    """Refuse a threshold by which a cell that is not stored would count as present."""
+    """Raise unless the threshold is None or a finite number of at least 0.
+
+    With a negative threshold, cells that are not stored would count as present.
+    """
     if threshold is None:
         return
     if not is_number(threshold) or not 0 <= threshold < np.inf:
@@ -424,13 +428,13 @@ def _aligned(a: CountSums, b: CountSums) -> tuple[CountSums, CountSums]:
 
 
 def sharing_features(a: CountSums, b: CountSums) -> tuple[CountSums, CountSums]:
-    """Return two sums with the named features of both, sorted."""
+    """Return two sums with the same features: the names in either, sorted."""
     names = sorted({*(a.feature_names or ()), *(b.feature_names or ())})
     return a.with_features(names), b.with_features(names)
 
 
 def _difference(a: Floats, b: Floats) -> Floats:
-    """Return a − b, with zero for what the rounding of fractions leaves."""
+    """Return a − b, with zero for remainders that may be rounding errors of fractions."""
     rest = a - b
     is_rounding = (np.abs(rest) <= _ROUNDING * a) & (rest != np.rint(rest))
     rest[is_rounding] = 0.0
@@ -438,7 +442,7 @@ def _difference(a: Floats, b: Floats) -> Floats:
 
 
 def _require_held(total: CountSums, counts: Codes, weights: Floats, sums: Floats) -> None:
-    """Raise where the rows to forget were not all among the rows of the total."""
+    """Raise if some of the rows to forget cannot be rows of the total."""
     too_many = np.flatnonzero((counts < 0) | (weights < 0))
     if len(too_many):
         label = total.classes[too_many].tolist()[0]

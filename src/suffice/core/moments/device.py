@@ -1,4 +1,4 @@
-"""Sums of rows that lie on a GPU, or in any library of the Array API, taken where they lie."""
+"""Sums of rows on a GPU, or in any library with the Array API, computed on their device."""
 
 from collections.abc import Iterator
 from types import ModuleType
@@ -27,8 +27,8 @@ from suffice.core.table.table import require_as_many
 from suffice.typing import Codes, Floats, Labels, LabelsLike, WeightsLike
 
 BLOCK_ROWS = 1 << 26
-GATHERED = 1 << 29  # numbers of the tiles that are multiplied at once
-_NARROW = 256  # labels in so small a range are sorted as bytes
+GATHERED = 1 << 29  # most numbers in the tiles that are multiplied at once
+_NARROW = 256  # integer labels with a range up to this are sorted as bytes
 
 
 def device_sums(
@@ -49,7 +49,7 @@ def device_sums(
 
 
 class SharedSums(NamedTuple):
-    """Sums of components, z = x − μ_r, that share rows, and the log-likelihood of the rows."""
+    """Weighted sums of each component r over z = x − μ_r, and the log-likelihood of the rows."""
 
     weights: Floats  # Σ p  (R,)
     sums: Floats  # Σ p z  (R, d)
@@ -60,7 +60,7 @@ class SharedSums(NamedTuple):
 def shared_sums(
     x: DeviceArray, log_joint: DeviceArray, weight: DeviceArray | None, means: DeviceArray
 ) -> SharedSums:
-    """Return the sums of R components of means (R, d), given log joint densities (n, R)."""
+    """Return the sums of R components with means (R, d), given log joint densities (n, R)."""
     xp = namespace(x)
     # p = w softmax(log joint): the share of each component in each row
     top = xp.max(log_joint, axis=1, keepdims=True)
@@ -97,7 +97,7 @@ def device_labels(
     codes: Codes | DeviceArray
     if _are_integers(given, xp):
         labels, codes = _integer_labels(xp, given)
-    else:  # the host checks labels of other kinds
+    else:  # labels of other types are encoded on the host
         labels, codes = encode(as_labels(to_numpy(given)))
     codes_on_device = xp.asarray(codes, device=device_of(x))
     if classes is None:
@@ -108,14 +108,14 @@ def device_labels(
 
 
 def _are_integers(y: object, xp: Namespace) -> TypeGuard[DeviceArray]:
-    """Return whether these are integers (n,) of the library ``xp``."""
+    """Return whether y is a vector of integers of the library ``xp``."""
     if not is_foreign(y) or y.ndim != 1 or namespace(y) is not xp:
         return False
     return bool(xp.isdtype(y.dtype, "integral"))
 
 
 def device_codes(x: DeviceArray, codes: Codes, n_classes: int) -> DeviceArray:
-    """Return codes of the host on the device of x, as narrow as they can be."""
+    """Copy codes to the device of x, in the smallest integer type."""
     return placed(codes.astype(np.uint8 if n_classes <= _NARROW else np.int32), x)
 
 
@@ -126,7 +126,7 @@ def _integer_labels(xp: Namespace, y: DeviceArray) -> tuple[Labels, DeviceArray]
         return to_numpy(labels), codes
     offsets = xp.astype(y - first, xp.uint8)
     present = to_numpy(xp.unique_values(offsets)).astype(np.int64)
-    if present[-1] < len(present):  # every number of the range is a label
+    if present[-1] < len(present):  # every integer in the range is a label
         return present + first, offsets
     code_of_offset = np.searchsorted(present, np.arange(_NARROW)).astype(np.uint8)
     table = xp.asarray(code_of_offset, device=device_of(y))
@@ -134,26 +134,26 @@ def _integer_labels(xp: Namespace, y: DeviceArray) -> tuple[Labels, DeviceArray]
 
 
 def device_weights(x: DeviceArray, weight: WeightsLike) -> Any:
-    """Return checked row weights on the device of x, or None where every row counts once."""
+    """Return checked row weights on the device of x, or None if every row has weight 1."""
     checked = as_weights(to_numpy(weight), x.shape[0])
     return None if checked is None else placed(checked, x)
 
 
 def device_counts(codes: DeviceArray, weight: DeviceArray | None, n_classes: int) -> Codes:
-    """Return the number of rows of positive weight of each class, (K,)."""
+    """Return the number of rows with positive weight in each class, (K,)."""
     counted = codes if weight is None else codes[weight > 0]
     starts = np.asarray(to_numpy(_class_starts(counted, n_classes)), np.intp)
     return np.diff(starts)
 
 
 def is_constant(x: DeviceArray, columns: Codes) -> bool:
-    """Return whether each of some columns holds one number alone."""
+    """Return whether each of these columns is constant."""
     xp = namespace(x)
     return all(bool(xp.all(x[:, int(j)] == x[0, int(j)])) for j in columns)
 
 
 def _class_starts(codes: DeviceArray, n_classes: int) -> DeviceArray:
-    """Return how many rows have a class before each, and all rows at last, (K + 1,)."""
+    """Return where each class starts in rows sorted by class, and the number of rows, (K + 1,)."""
     xp = namespace(codes)
     classes = xp.arange(n_classes + 1, dtype=xp.int32, device=device_of(codes))
     starts: DeviceArray = xp.searchsorted(xp.astype(xp.sort(codes), xp.int32), classes)
@@ -161,7 +161,7 @@ def _class_starts(codes: DeviceArray, n_classes: int) -> DeviceArray:
 
 
 def _device_loops(x: DeviceArray) -> ModuleType | None:
-    """Return the Triton loops, or None where x is not on an NVIDIA GPU or Triton is absent."""
+    """Return the Triton loops, or None if x is not on an NVIDIA GPU or Triton is not installed."""
     if not is_on_cuda(x):
         return None
     try:
@@ -187,7 +187,7 @@ def _block_sums(
     storage: Storage,
 ) -> ChunkSums:
     xp = namespace(x)
-    if weight is not None and not bool(xp.all(weight > 0)):  # rows of weight zero are absent
+    if weight is not None and not bool(xp.all(weight > 0)):  # drop rows with weight zero
         rows = xp.nonzero(weight > 0)[0]
         x = xp.take(x, rows, axis=0)
         codes = xp.take(codes, rows)
@@ -198,7 +198,7 @@ def _block_sums(
         return _sums_of_no_rows(n_classes, x.shape[1], storage)
     order = xp.argsort(codes, stable=True)
     starts = _class_starts(codes, n_classes)
-    # the first row of each class; of a class without rows any row, which counts nothing
+    # the shift is the first row of each class; a class without rows gets any row, unused
     first_rows = xp.take(order, xp.clip(starts[:-1], max=x.shape[0] - 1))
     shifts = xp.take(x, first_rows, axis=0)
     loops = None if storage == "diagonal" else _device_loops(x)
@@ -255,12 +255,12 @@ def _sums_of_no_rows(n_classes: int, n_features: int, storage: Storage) -> Chunk
 
 
 class _Tiles(NamedTuple):
-    """Sorted rows cut into tiles of equal height, each of one class; arrays are on the device."""
+    """Sorted rows cut into T tiles of equal height, each of one class; arrays on the device."""
 
     class_of: DeviceArray  # (T,)
-    first: DeviceArray  # first place of each tile in the sorted rows  (T,)
-    class_start: DeviceArray  # first place of its class  (T,)
-    class_end: DeviceArray  # place behind the last of its class  (T,)
+    first: DeviceArray  # position of each tile's first row among the sorted rows  (T,)
+    class_start: DeviceArray  # position of the first row of the tile's class  (T,)
+    class_end: DeviceArray  # position after the last row of the tile's class  (T,)
 
 
 def _tiles(xp: Namespace, device: Device, starts: Codes, height: int) -> _Tiles:
@@ -285,7 +285,7 @@ def _tiled_sums(
     weight: DeviceArray | None,
     storage: Storage,
 ) -> _Sums:
-    """Return the sums about the shifts, by tiles of one class."""
+    """Return the sums about the shifts, computed from tiles of one class each."""
     xp = namespace(x)
     n, d = x.shape
     k = len(starts) - 1
@@ -321,12 +321,12 @@ def _sums_of_tiles(
     weight: DeviceArray | None,
     storage: Storage,
 ) -> _Sums:
-    """Return the sums of some tiles by class, products as numeric rows."""
+    """Return the sums of some tiles by class, with each matrix of products as one row."""
     xp = namespace(x)
     device = device_of(x)
     lanes = xp.arange(height, dtype=tiles.first.dtype, device=device)
     places = tiles.first[:, None] + lanes[None, :]
-    # past its class a tile repeats the first row, which is zero once shifted
+    # behind the last row of its class, a tile repeats the first row, which is zero after the shift
     is_past = places >= tiles.class_end[:, None]
     places = xp.where(is_past, tiles.class_start[:, None], places)
     rows = xp.take(order, xp.reshape(places, (-1,)))
@@ -357,7 +357,7 @@ def _shifted_rows(
     class_of: DeviceArray,
     height: int,
 ) -> tuple[DeviceArray, DeviceArray | None]:
-    """Return rows less the shift of their tile (T, height, d), and sums (T, d) or None."""
+    """Return the rows minus the shift of their class (T, height, d), and their sums, or None."""
     xp = namespace(x)
     shape = (class_of.shape[0], height, x.shape[1])
     loops = _device_loops(x)
@@ -371,7 +371,7 @@ def _shifted_rows(
 
 
 def _products(xp: Namespace, wz: DeviceArray, z: DeviceArray, storage: Storage) -> DeviceArray:
-    """Return Σ w z zᵀ of each tile, as numeric rows, or its diagonal."""
+    """Return Σ w z zᵀ of each tile as one row (T, d²), or its diagonal (T, d)."""
     if storage == "diagonal":
         squares: DeviceArray = xp.sum(wz * z, axis=1, dtype=xp.float64)
         return squares

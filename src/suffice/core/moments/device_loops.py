@@ -6,14 +6,14 @@ import triton.language as tl
 
 from suffice.core.table.foreign import DeviceArray
 
-WIDEST = 64  # columns whose products stay in the registers of a multiprocessor
-MOST_BYTES = 1 << 30  # of the partial sums
+WIDEST = 64  # products of at most this many columns stay in a multiprocessor's registers
+MOST_BYTES = 1 << 30  # largest size of the partial sums
 SLABS = 1056
-FLUSH = 4  # tiles that are summed in the precision of the rows
+FLUSH = 4  # tiles that are summed in the rows' precision before they are added in float64
 
 
 def can_sum(x: DeviceArray, n_classes: int) -> bool:
-    """Return whether the rows are narrow, one after the other, and partial sums affordable."""
+    """Return whether rows are narrow and contiguous, and the partial sums fit into memory."""
     affordable = 8 * (SLABS + n_classes) * _width(x.shape[1]) ** 2 <= MOST_BYTES
     return affordable and x.shape[1] <= WIDEST and torch.from_dlpack(x).stride(1) == 1
 
@@ -34,12 +34,12 @@ def class_sums(
     k = len(class_starts) - 1
     width = _width(d)
     slab = triton.cdiv(n, SLABS)
-    # partial sums of every slab: products, sums and weights
+    # partial sums of every slab of rows: products, sums and weights
     parts = [
         torch.empty((SLABS + k, m), dtype=torch.float64, device=rows.device)
         for m in (width * width, width, 1)
     ]
-    unused = class_shifts  # Triton needs a pointer even where there are no weights
+    unused = class_shifts  # Triton needs a pointer even if there are no weights
     weights = unused if weight is None else torch.from_dlpack(weight)
     with torch.cuda.device(rows.device):
         _partial_sums[(SLABS,)](
@@ -78,8 +78,8 @@ def class_sums(
 def shifted_rows(
     x: DeviceArray, rows: DeviceArray, shifts: DeviceArray, class_of: DeviceArray, height: int
 ) -> tuple[DeviceArray, DeviceArray]:
-    """Return some rows of x, each less the shift of its tile of so many rows, (m, d)."""
-    # the second value holds the sum of each sixteen of them, (m / 16, d)
+    """Return some rows of x, each minus the shift of its tile of ``height`` rows, (m, d)."""
+    # the second result holds the sum of every sixteen of these rows, (m / 16, d)
     all_rows = torch.from_dlpack(x)
     wanted = torch.from_dlpack(rows)
     class_shifts = torch.from_dlpack(shifts)
@@ -144,7 +144,7 @@ def _partial_sums(
     WIDE: tl.constexpr,
     WEIGHTED: tl.constexpr,
 ):
-    """Sum a slab of the sorted rows: what it has of class k goes to place slab + k."""
+    """Sum a slab of the sorted rows; the sums of its rows of class k go to entry slab + k."""
     number = tl.program_id(0)
     position = number * slab
     last = tl.minimum(position + slab, n)
@@ -175,7 +175,7 @@ def _partial_sums(
                     w = tl.load(weights + row, mask=is_inside, other=0.0)
                     weight += w
                     wz = z * w.to(kind)[:, None]
-                # Σ w z zᵀ, in full precision: TF32 keeps three digits
+                # Σ w z zᵀ in full precision: TF32 would keep three digits
                 some = tl.dot(tl.trans(wz), z, some, input_precision="ieee", out_dtype=kind)
                 total += wz
             product += some.to(tl.float64)
@@ -191,7 +191,7 @@ def _partial_sums(
 
 @triton.jit
 def _reduced(parts, starts, out, slab, M: tl.constexpr, SIZE: tl.constexpr):
-    """Add up what the slabs found of one class, in their order."""
+    """Add up the slabs' sums of one class, in the order of the slabs."""
     k = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * SIZE + tl.arange(0, SIZE)
     first = tl.load(starts + k)

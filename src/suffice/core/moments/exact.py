@@ -1,6 +1,6 @@
-"""Exact sums: integers on a grid, a commutative group under ``+`` and ``-``.
+"""Exact sums: sums of integers on a grid, so that ``+`` and ``-`` never round.
 
-Their products are collected from rows in ``exact_products.py`` and ``exact_product_loops.py``.
+``exact_products.py`` and ``exact_product_loops.py`` compute their products from rows.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from suffice.core.table.labels import union
 from suffice.errors import FeatureMismatchError, ForgetError, InvalidInputError
 from suffice.typing import Array, Codes, Flags, Floats, Labels
 
-MOST_WEIGHT = 1 << 48  # Σ w, so that no sum of products exceeds 127 bits
+MOST_WEIGHT = 1 << 48  # largest Σ w: sums of products then fit into 127 bits
 _DIGEST_NAME = "suffice exact sums 1"
-_NUMBERS_AT_ONCE = 1 << 14  # that are read out together
-_NEARLY_HALF = 2.0**-95  # relative distance from a tie of rounding that a pair cannot resolve
+_NUMBERS_AT_ONCE = 1 << 14  # numbers that are converted to floats together
+_NEARLY_HALF = 2.0**-95  # a pair cannot resolve smaller relative distances from a rounding tie
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,10 +36,10 @@ class ExactSums:
 
     grid: RoundingGrid
     classes: Labels  # sorted  (K,)
-    counts: Codes  # rows of positive weight  (K,)
+    counts: Codes  # number of rows with positive weight  (K,)
     weights: Integers  # Σ w  (K,)
     sums: Int128  # s = Σ w q  (K, d)
-    products: Int128  # P = Σ w q qᵀ  (K, d, d), or of all classes (1, d, d)
+    products: Int128  # P = Σ w q qᵀ  (K, d, d), or its sum over all classes (1, d, d)
     storage: Storage  # "per-class" or "pooled"
 
     def __add__(self, other: ExactSums) -> ExactSums:
@@ -72,7 +72,7 @@ class ExactSums:
         return self.grid.n_features
 
     def with_classes(self, classes: Labels) -> ExactSums:
-        """Return the same sums over more classes, in their order; those that are new are empty."""
+        """Return the sums with more classes, in the given order; a new class has no rows."""
         if np.array_equal(classes, self.classes):
             return self
         places = np.searchsorted(classes, self.classes.astype(classes.dtype))
@@ -109,8 +109,8 @@ class ExactSums:
     def digest(self, feature_names: tuple[str, ...] | None) -> str:
         """Return the SHA-256 of the canonical form, in hexadecimal digits.
 
-        Sums of the same rows, grid and features have the same digest, whatever their history.
-        Classes without rows do not count.
+        Sums of the same rows, grid and features have the same digest, in whatever order rows were
+        added and removed. Classes without rows are ignored.
         """
         present = np.flatnonzero(self.counts)
         header = {
@@ -133,7 +133,7 @@ class ExactSums:
     # --- read-out ----------------------------------------------------------------------------
 
     def means(self) -> tuple[Floats, Floats]:
-        """Return μ = origin + 2^e s / n, the rounded values and what rounding lost, (K, d)."""
+        """Return μ = origin + 2^e s / n, rounded, and its rounding error, both (K, d)."""
         has_rows = self.weights[:, None] > 0
         n = np.where(has_rows, self.weights[:, None], 1).astype(np.float64)
         offsets = self.sums.to_pair().divided(np.broadcast_to(n, self.sums.shape))
@@ -148,19 +148,19 @@ class ExactSums:
         return high, low
 
     def scatter(self) -> PerClassScatter | PooledScatter:
-        """Return M = P − s sᵀ / n in the units of the features, rounded once, when first read."""
+        """Return M = P − s sᵀ / n in units of the features, rounded once; computed when read."""
         read_out = ExactScatter(self)
         if self.storage == "pooled":
             return PooledScatter(read_out)
         return PerClassScatter(read_out)
 
     def scatter_values(self) -> Floats:
-        """Return M (K, d, d), or that of all classes (d, d), in the units of the features."""
+        """Return M (K, d, d), or its sum over all classes (d, d), in the units of the features."""
         i, j = np.tril_indices(self.n_features)
         exponents = self.grid.exponents[i] + self.grid.exponents[j]
         n_groups = self.products.shape[0]
         values = np.zeros((n_groups, self.n_features, self.n_features))
-        # a few classes at a time, so that the steps of the computation stay in the cache
+        # convert a few classes at a time, so that intermediate results stay in the cache
         n_at_once = max(_NUMBERS_AT_ONCE // max(len(i), 1), 1)
         for lo in range(0, n_groups, n_at_once):
             some = slice(lo, lo + n_at_once)
@@ -181,7 +181,7 @@ class ExactSums:
         )
 
     def has_negative_squares(self) -> bool:
-        """Return whether a sum of squares about the mean is negative, which no rows can give."""
+        """Return whether a sum of squares about the mean is negative, which is impossible."""
         j = np.arange(self.n_features)
         return bool(np.any(self._scatter_in_steps(j, j).high < 0))
 
@@ -203,7 +203,7 @@ class ExactSums:
         return scatter
 
     def _centred(self, i: Codes, j: Codes) -> tuple[Int128, Integers]:
-        """Return Σ w (q_i − c_i)(q_j − c_j) for whole c near the mean, and Σ w (q − c)."""
+        """Return Σ w (q_i − c_i)(q_j − c_j) for integers c near the mean, and Σ w (q − c)."""
         n = np.maximum(self.weights, 1)[:, None]
         c = Int128.of(np.rint(self.sums.to_pair().high / n))
         s = self.sums
@@ -217,7 +217,7 @@ class ExactSums:
     def _round_ties(
         self, scatter: Pair, centred: Int128, remainders: Integers, i: Codes, j: Codes
     ) -> None:
-        """Replace values too close to the middle of two floats by the correctly rounded ones."""
+        """Round values exactly that lie too close to the middle of two floats."""
         for k, t in np.argwhere(_is_near_tie(scatter)).tolist():
             n = max(int(self.weights[k]), 1)
             # (n P − s sᵀ) / n, about the centre
@@ -227,20 +227,20 @@ class ExactSums:
 
 @dataclass(frozen=True, eq=False)
 class ExactScatter:
-    """The scatter of exact sums, computed when it is first read: sums are added more often."""
+    """The scatter of exact sums, computed when it is first read: most sums are only added."""
 
     exact: ExactSums
 
     @cached_property
     def values(self) -> Floats:
-        """M (K, d, d), or that of all classes (d, d)."""
+        """M (K, d, d), or its sum over all classes (d, d)."""
         values = self.exact.scatter_values()
         values.flags.writeable = False
         return values
 
 
 def refuse_large_weight(total: int) -> None:
-    """Raise where sums of products of this weight might not fit into 127 bits."""
+    """Raise if sums of products with this total weight might not fit into 127 bits."""
     if total > MOST_WEIGHT:
         raise InvalidInputError(
             f"the weights add up to {total:,}, and exact sums hold at most {MOST_WEIGHT:,}: divide "
@@ -249,7 +249,7 @@ def refuse_large_weight(total: int) -> None:
 
 
 def _plain_label(label: object) -> object:
-    """Return a label with whole floats as integers: sources may give either."""
+    """Return a label; a float such as 1.0 becomes an integer, since sources may give either."""
     return int(label) if isinstance(label, float) and label.is_integer() else label
 
 
@@ -258,7 +258,7 @@ def _changed(numbers: Int128, change: Callable[[Array], Array]) -> Int128:
 
 
 def _is_near_tie(pair: Pair) -> Flags:
-    """Return where a pair is too close to the middle of two floats to be rounded safely."""
+    """Return whether each pair is too close to the middle of two floats to round safely."""
     half = 0.5 * np.spacing(np.abs(pair.high))
     distance = np.abs(np.abs(pair.low) - half)
     return np.asarray((distance <= _NEARLY_HALF * np.abs(pair.high)) & (pair.low != 0))
@@ -271,7 +271,7 @@ def _mean(sums: ExactSums, k: int, j: int) -> Fraction:
 
 
 def _aligned(a: ExactSums, b: ExactSums) -> tuple[ExactSums, ExactSums]:
-    """Return both over the union of their classes, after checking that they can be added."""
+    """Return both sums with the union of their classes; raise if they cannot be added."""
     if a.n_features != b.n_features:
         raise FeatureMismatchError(
             f"exact sums of {a.n_features} and {b.n_features} features cannot be combined: "
@@ -298,7 +298,7 @@ def _aligned(a: ExactSums, b: ExactSums) -> tuple[ExactSums, ExactSums]:
 
 
 def _refuse_never_added(total: ExactSums, part: ExactSums, rest: ExactSums) -> None:
-    """Raise where the rows of ``part`` cannot all be rows of ``total``."""
+    """Raise if the rows of ``part`` cannot all be rows of ``total``."""
     has_more = (rest.counts < 0) | (rest.weights < rest.counts)
     if has_more.any():
         k = int(np.argmax(has_more))

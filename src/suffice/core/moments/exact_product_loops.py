@@ -1,4 +1,4 @@
-"""Compiled exact products of rows: three products of small integers, free of rounding."""
+"""Compiled exact products of rows: three products of small integers, without rounding."""
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 
 import numpy as np
@@ -14,22 +14,25 @@ from suffice.core.moments.loops import (
     touch,
 )
 
-# A row q = 2²⁰ u + l has q qᵀ = 2⁴⁰ u uᵀ + 2²⁰ (u lᵀ + l uᵀ) + l lᵀ. The specification calls u
-# and l hi and lo; here they are ``upper`` and ``lower``, and ``both`` is u + l. The cross term is
-# u lᵀ + l uᵀ = (u + l)(u + l)ᵀ − u uᵀ − l lᵀ: three symmetric products are cheaper than
-# two symmetric ones and u lᵀ, which needs the whole square and not only its lower half.
+# A row q = 2²⁰ u + l has q qᵀ = 2⁴⁰ u uᵀ + 2²⁰ (u lᵀ + l uᵀ) + l lᵀ. The code calls u ``upper``,
+# l ``lower`` and u + l ``both``; the specification calls u and l hi and lo. The cross term is
+# u lᵀ + l uᵀ = (u + l)(u + l)ᵀ − u uᵀ − l lᵀ. These three products are symmetric, so their lower
+# triangles are enough; that is cheaper than computing u uᵀ, l lᵀ and all of u lᵀ.
 #
-# Float64 adds whole numbers exactly up to 2⁵³. |q| < 2³⁹ bounds |u| and |l| by 2¹⁹, |u + l| by 2²⁰
+# Float64 adds integers exactly up to 2⁵³. |q| < 2³⁹ bounds |u| and |l| by 2¹⁹, |u + l| by 2²⁰
 # and each product by 2⁴⁰, so that the products of 2¹² rows add up to at most 2⁵².
-MOST = 4096  # rows of a class whose products are added before they become integers
-MOST_WEIGHTED = 1024  # the same, times digits of weights, at most 7: 7 · 2¹⁰ · 2⁴⁰ < 2⁵³
+MOST = 4096  # after this many rows, products in floats are added to the integers
+MOST_WEIGHTED = 1024  # the same with weights' digits of at most 7: 7 · 2¹⁰ · 2⁴⁰ < 2⁵³
 _HALF = 1048576.0  # 2²⁰
 _ROUND = 6755399441055744.0  # 1.5 · 2⁵²
 
 
 @njit(nogil=True)
 def split(tile, scales, lanes, largest, low, both):
-    """Turn x − origin into the upper part of q, and write its lower part and the sum of both."""
+    """Replace x − origin with the upper part of q; write its lower part and their sum.
+
+    Return whether all values lie in the range of the grid.
+    """
     # q = 2²⁰ upper + lower; adding and subtracting 1.5 · 2⁵² rounds to an integer
     n_outside = 0
     for j in range(len(scales)):
@@ -56,7 +59,7 @@ def weigh_exactly(tile, w, rows, lanes, out):
 
 @njit(nogil=True)
 def flush_sums(tile, lanes, line, integers):
-    """Add the sums over the lanes of a tile to integers; ``line`` is room for them."""
+    """Add the sums over the lanes of a tile to ``integers``; ``line`` is a buffer."""
     line[:] = 0.0
     add_sums(tile, lanes, line)
     for j in range(len(integers)):
@@ -65,9 +68,9 @@ def flush_sums(tile, lanes, line, integers):
 
 @njit(nogil=True)
 def flush(floats, integers):
-    """Add integers held as floats to integers, and start again from zero."""
+    """Add floats that are integers to ``integers``, and set the floats to zero."""
     for i in range(floats.shape[0]):
-        for j in range(i + 4 - i % 4):  # the lower blocks of 4 × 4
+        for j in range(i + 4 - i % 4):  # the lower triangle of 4 × 4 blocks
             integers[i, j] += np.int64(floats[i, j])
             floats[i, j] = 0.0
 
@@ -88,9 +91,10 @@ def exact_chunk(
     sums,
     grams,
 ):
-    """Add upper and lower sums (2, K, d) and three products (3, G, D, D) of rows lo … hi−1."""
-    # ``w`` holds digits from 0 to 7, and is empty where every weight is one; G is K, or 1 if pooled
-    # A block of all rows is read class by class, with products of one class in the cache.
+    """Add the upper and lower sums of rows lo … hi−1 to ``sums``, and products to ``grams``."""
+    # ``sums`` is (2, K, d) and ``grams`` (3, G, D, D), where G is K, or 1 if pooled. ``w`` holds
+    # digits from 0 to 7, and is empty if every weight is 1. If one block holds all rows, they are
+    # read class by class, so that the products of only one class need to stay in the cache.
     is_one_block = block >= hi - lo
     most = MOST_WEIGHTED if len(w) else MOST
     n_classes = sums.shape[1]

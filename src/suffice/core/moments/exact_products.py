@@ -1,8 +1,8 @@
 """The exact products of rows, P = Σ q qᵀ, and their sums s = Σ q, as integers of 128 bits.
 
-A row in steps of the grid, q, is split: hi = round(q / 2²⁰), lo = q − 2²⁰ hi, called ``upper`` and
-``lower``. Products of both are small enough to be added as floats without rounding. Few rows are
-added by matrix products, many by the compiled loops of ``exact_product_loops.py``, in threads.
+A row in steps of the grid, q, is split: hi = round(q / 2²⁰), lo = q − 2²⁰ hi. The code calls these
+``upper`` and ``lower``. Their products are so small that floats add them without rounding. Matrix
+products add few rows; the compiled loops of ``exact_product_loops.py`` add many rows, in threads.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from suffice.core.text.lists import quoted
 from suffice.errors import InvalidInputError, InvalidParameterError, LostDetailWarning, warn
 from suffice.typing import Codes, Floats
 
-HALF = 20  # bits of the lower half of q; |upper|, |lower| ≤ 2¹⁹
-# (upper + lower)² ≤ 2⁴⁰ times a digit of a weight, at most 7, adds up below 2⁵³ in 1,024 rows
+HALF = 20  # number of bits in the lower half of q; |upper|, |lower| ≤ 2¹⁹
+# (upper + lower)² ≤ 2⁴⁰, times a digit of the weight ≤ 7, sums to less than 2⁵³ in 1,024 rows
 _BLOCK_ROWS = 512
-_LOOP_ROWS = 4096  # of a block that a compiled loop sorts by class
-_WIDE = 128  # features: a row is long enough to be read at random places of memory
-_MOST_CLASSES = 1024  # chunks have 512 rows a class, and 2¹⁹ rows add up below 2⁶³
-_WEIGHT_BITS = 3  # weights are summed digit by digit, from 0 to 7
-_LOST_SHARE = 1e-6  # of a standard deviation that rounding may change without a warning
+_LOOP_ROWS = 4096  # rows of a block that a compiled loop sorts by class
+_WIDE = 128  # with this many features, rows can be read in random order without loss of speed
+_MOST_CLASSES = 1024  # chunks have 512 rows per class, and 2¹⁹ rows sum to less than 2⁶³
+_WEIGHT_BITS = 3  # weights are split into digits from 0 to 7, which are summed one by one
+_LOST_SHARE = 1e-6  # rounding that changes more than this share of a standard deviation warns
 
 
 def exact_sums(
@@ -37,7 +37,8 @@ def exact_sums(
 ) -> ExactSums:
     """Return the sums of rows, rounded to the grid.
 
-    ``numbered`` says whether the table holds all rows, so that errors can number them.
+    ``numbered`` says whether the table holds all of the user's rows, so that errors can give row
+    numbers.
     """
     _check(table, storage)
     rows = table
@@ -58,12 +59,12 @@ def exact_sums(
 def warn_of_coarse_grid(
     grid: RoundingGrid, x: Floats, feature_names: tuple[str, ...] | None
 ) -> None:
-    """Warn where rounding to the grid changes rows ``x`` noticeably."""
+    """Warn if rounding the rows ``x`` to the grid changes a feature noticeably."""
     if len(x) < 2:
         return
     values = x.astype(np.float64, copy=False)
     spreads = values.std(0)
-    # a value is off by at most half a step, and most grids are far finer than that matters
+    # rounding errors are at most half a step, so only coarse grids need the exact computation
     is_coarse = grid.steps / 2 > _LOST_SHARE * spreads
     for j in np.flatnonzero(is_coarse & (spreads > 0)).tolist():
         column = values[:, j]
@@ -72,7 +73,7 @@ def warn_of_coarse_grid(
         lost = float(np.sqrt(np.mean(np.square(rounded - column))))
         spread = float(spreads[j])
         if lost > _LOST_SHARE * spread:
-            # the share of the variance that rounding errors have, as in an analysis of variance
+            # mean square of the rounding errors, as a share of the variance
             share = min((lost / spread) ** 2, 1.0)
             warn(
                 f"the grid is coarse for feature {column_name(feature_names, j)}: rounding to "
@@ -83,7 +84,7 @@ def warn_of_coarse_grid(
 
 
 def refuse_incomplete(table: Table) -> None:
-    """Raise unless every column holds numbers."""
+    """Raise unless every column is numeric and complete."""
     if table.schema is None:
         return
     names = [category.name for category in table.schema.categories]
@@ -134,7 +135,7 @@ def _empty(rows: Table, grid: RoundingGrid, storage: Storage) -> ExactSums:
 def _total(
     empty: ExactSums, rows: Table, lo: int, hi: int, sums: Int128, products: Int128
 ) -> ExactSums:
-    """Return the sums of rows lo … hi−1, given those of their values."""
+    """Return the exact sums of rows lo … hi−1, given their sums and products."""
     k = len(empty.classes)
     codes = rows.codes[lo:hi]
     counts: Codes = np.bincount(codes, minlength=k).astype(np.intp)
@@ -154,7 +155,10 @@ def _total(
 
 
 def _digits(weight: Floats) -> list[tuple[int, Floats]]:
-    """Return the digits of weights to the base 8 and their places in bits, zeros left out."""
+    """Return (bits, digit) pairs with weight = Σ digit · 2^bits and digits from 0 to 7.
+
+    A digit that is zero in all weights is left out.
+    """
     whole = weight.astype(np.int64)
     digits = []
     for bits in range(0, MOST_WEIGHT.bit_length(), _WEIGHT_BITS):
@@ -165,7 +169,7 @@ def _digits(weight: Floats) -> list[tuple[int, Floats]]:
 
 
 def _by_blocks(rows: Table, empty: ExactSums, *, numbered: bool) -> ExactSums:
-    """Return the sums of rows by matrix products of blocks of each class."""
+    """Return the sums of rows, by matrix products of blocks of rows of one class."""
     grid = empty.grid
     if rows.x.shape[1] != grid.n_features:
         grid.rounded(rows.x, rows.names)  # raises
@@ -174,7 +178,7 @@ def _by_blocks(rows: Table, empty: ExactSums, *, numbered: bool) -> ExactSums:
     sums = Int128.zeros(empty.sums.shape)
     products = Int128.zeros(empty.products.shape)
     d = grid.n_features
-    grams = np.empty((3, d, d), np.int64)  # the same memory for all classes
+    grams = np.empty((3, d, d), np.int64)  # reused for all classes
     no_digits: list[tuple[int, Floats | None]] = [(0, None)]
     for bits, digits in no_digits if rows.weight is None else _digits(rows.weight):
         for k in np.flatnonzero(np.diff(edges)).tolist():
@@ -192,9 +196,9 @@ def _by_blocks(rows: Table, empty: ExactSums, *, numbered: bool) -> ExactSums:
 def _class_sums(
     x: Matrix, members: Codes, digits: Floats | None, grid: RoundingGrid, grams: Integers
 ) -> Integers | None:
-    """Return two sums (2, d) of some rows, each times its digit, and write their three products.
+    """Return Σ upper and Σ lower of some rows, (2, d), and write three products to ``grams``.
 
-    None where a value lies outside the grid.
+    Each row is multiplied by its digit of the weight. Return None if a value lies outside the grid.
     """
     sums = np.zeros((2, grid.n_features), np.int64)
     product = np.empty(grams.shape[1:])
@@ -210,7 +214,7 @@ def _class_sums(
         for gram, part in zip(grams, (upper, lower, upper + lower), strict=True):
             np.matmul(_weighed(part, w).T, part, out=product)
             if start == 0:
-                np.copyto(gram, product, casting="unsafe")  # integers
+                np.copyto(gram, product, casting="unsafe")  # the floats are integers
             else:
                 gram += product.astype(np.int64)
     return sums
@@ -229,7 +233,7 @@ def _weighed(values: Floats, w: Floats | None) -> Floats:
 
 
 def _add_at(total: Int128, k: int, part: Int128) -> None:
-    """Add a part to place k of the first axis of a total that nobody else holds."""
+    """Add a part to entry k of a total, in place; no other object may share the total."""
     high = total.high[k]
     low = total.low[k]
     low += part.low
@@ -303,7 +307,7 @@ def _joined_products(grams: Integers) -> Int128:
     # u lᵀ + l uᵀ = (u + l)(u + l)ᵀ − u uᵀ − l lᵀ
     cross = both - upper
     cross -= lower
-    # P = 2⁴⁰ upper + 2²⁰ cross + lower, with what exceeds 20 bits carried to the next place
+    # P = 2⁴⁰ upper + 2²⁰ cross + lower; carry the bits above the 20th to the next term
     cross += lower >> HALF
     top = cross >> HALF
     top += upper

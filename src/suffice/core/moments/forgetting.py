@@ -1,4 +1,4 @@
-"""Removing rows from moments: what is left, which digits it keeps, and what was never added."""
+"""Remove rows from moments; raise if rows were never added or too many digits are lost."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from suffice.typing import Flags, Floats
 if TYPE_CHECKING:
     from suffice.core.moments.moments import Moments
 
-FEWEST_DIGITS = 6  # that must be left of a variance
+FEWEST_DIGITS = 6  # correct digits that a variance must keep
 FEWEST_FOURTH_DIGITS = 4
-GROSS = 1e3  # a peak this many times above the squares of all rows left is due to an outlier
-_SLACK = 1e-8  # relative error of weights and squares that adding up may leave
+GROSS = 1e3  # a peak above this multiple of the remaining sum of squares is due to an outlier
+_SLACK = 1e-8  # largest relative rounding error of sums of weights and squares
 
 
 class _Digits(NamedTuple):
-    """Relative errors that rounding may leave in a mean."""
+    """Largest rounding errors of a mean, relative to the spread and to the mean."""
 
     of_spread: float
     of_mean: float
@@ -39,7 +39,7 @@ _MEAN_DIGITS_AFTER_FORGETTING = _Digits(of_spread=1e-6, of_mean=1e-6)
 
 
 def check_held(total: Moments, part: Moments) -> None:
-    """Refuse to remove more than was added, or weights that leave too few digits of the rest."""
+    """Raise if more is removed than was added, or if the remaining weight loses its digits."""
     has_more_rows = part.counts > total.counts
     if has_more_rows.any():
         k = int(np.argmax(has_more_rows))
@@ -71,9 +71,9 @@ def check_held(total: Moments, part: Moments) -> None:
 
 
 def _check_emptied(total: Moments, part: Moments) -> None:
-    """Refuse rows that are as many as those of a class, but not the same rows."""
+    """Raise if a class would lose all its rows or weight, but the removed rows are not its rows."""
     is_emptied = (part.counts == total.counts) & (total.counts > 0)
-    # all rows have all the weight, and fewer rows leave some of it
+    # if all rows go, all the weight must go; if rows remain, some weight must remain
     is_lighter = part.weights < total.weights * (1 - _SLACK)
     leaves_none = (part.counts < total.counts) & (part.weights >= total.weights)
     differs = (is_emptied & is_lighter) | leaves_none
@@ -101,10 +101,10 @@ def class_and_column_of_other_mean(
     is_emptied: Flags,
     peaks: Floats | None,
 ) -> tuple[int, int] | None:
-    """Return a class and a column in which two means of the same rows would differ, or None.
+    """Return a class and column that lose all rows, but not with the same mean; None if none do.
 
-    ``is_emptied`` says which classes (K,), or columns of classes (K, d), lose all rows; ``peaks``
-    are those of ``spread_left``, None if no row was ever forgotten.
+    ``is_emptied`` says which classes (K,), or which columns of each class (K, d), lose all rows.
+    ``peaks`` are those of ``spread_left``; they are None if no row was ever forgotten.
     """
     distances = np.abs((part.means - total.means) + (part.means_low - total.means_low))
     w = np.broadcast_to(as_columns(total.weights), total.means.shape)
@@ -113,12 +113,12 @@ def class_and_column_of_other_mean(
     squares = total.scatter.pooled_diagonal() + between.sum(0)
     digits = _MEAN_DIGITS
     if peaks is not None:
-        # forgetting has left the rounding of rows that are gone
+        # rows that were forgotten earlier have left their rounding errors
         squares = squares + peaks.sum(0)
         digits = _MEAN_DIGITS_AFTER_FORGETTING
     spread = np.sqrt(ratio(squares, w.sum(0)))
-    # our own means have an error in proportion to the spread; means that a database computed have
-    # one in proportion to their size
+    # the error of means computed here is proportional to the spread; that of means computed by a
+    # database is proportional to their size
     slack = digits.of_spread * spread + digits.of_mean * np.abs(total.means)
     differs = (distances > slack) & as_columns(is_emptied)
     if not differs.any():
@@ -128,18 +128,18 @@ def class_and_column_of_other_mean(
 
 
 def without(total: Moments, part: Moments) -> Moments:
-    """Return ``total`` − ``part``; raise where rows were never added, or digits would be lost."""
+    """Return ``total`` − ``part``; raise if rows were never added, or if digits would be lost."""
     # w = w_a − w_b,  M = M_a − M_b − (w_a w_b/w) δ δᵀ,  δ = μ_b − μ_a
     rest = merged(total, part, -1.0)
-    if isinstance(rest.scatter, RowScatter):  # which were found one by one
+    if isinstance(rest.scatter, RowScatter):  # each row was found among the rows of ``total``
         means, means_low = rest.scatter.means()
         return without_empty_classes(replace(rest, means=means, means_low=means_low))
     spread = spread_left(total, rest)
-    # Σ z⁴ ≥ (Σ z²)² / n. Its rounding error is up to ε peak², so that digits are left only where
+    # Σ z⁴ ≥ (Σ z²)² / n, and its rounding error is up to ε peak²: enough digits are left only if
     # Σ z² ≥ √(10^digits ε n) peak
     share = np.sqrt(10.0**FEWEST_FOURTH_DIGITS * EPS * rest.counts[:, None])
     has_few_digits = (_squares(rest) < share * spread.peaks) & ~spread.is_constant
-    # if a column holds only zeros now, its mean is only a rounding error
+    # the mean of a column that now holds only zeros may be a rounding error: set it to zero
     is_rounding = np.abs(rest.means) <= ROUNDING * np.sqrt(_squares(total))
     is_zero = spread.is_constant & is_rounding
     rest = replace(
@@ -160,14 +160,14 @@ def without(total: Moments, part: Moments) -> Moments:
 
 
 class SpreadLeft(NamedTuple):
-    """What is left of the spread of each class and column after rows were removed."""
+    """The spread of the remaining rows in each class and column."""
 
     is_constant: Flags  # (K, d)
-    peaks: Floats  # greatest Σ w (x − μ)² held so far  (K, d)
+    peaks: Floats  # largest Σ w (x − μ)² so far, before rows were removed  (K, d)
 
 
 def spread_left(total: Moments, rest: Moments) -> SpreadLeft:
-    """Return the spread of what is left of ``total``; raise where its digits are lost."""
+    """Return the spread of ``rest``, which is left of ``total``; raise if its digits are lost."""
     left = _squares(rest)
     peaks = _squares(total)
     if total.peaks is not None:
@@ -202,21 +202,21 @@ def spread_left(total: Moments, rest: Moments) -> SpreadLeft:
 
 
 def _squares(m: Moments) -> Floats:
-    """Return sums of squares about the class means (K, d), those of all classes if pooled."""
+    """Return sums of squares about the class means (K, d), summed over classes if pooled."""
     if m.storage == "pooled":
         return np.broadcast_to(m.scatter.pooled_diagonal(), m.means.shape)
     return m.scatter.diagonals()
 
 
 def _is_explained(rest: Moments, left: Floats, peaks: Floats) -> Flags:
-    """Return where no spread is left because rows agree, not because an outlier took its digits."""
+    """Return whether zero spread means equal rows, (K, d); False if an outlier may be the cause."""
     w = np.broadcast_to(as_columns(rest.weights), left.shape)
     grand_mean = ratio((w * rest.means).sum(0), w.sum(0))
     between = w * np.square(rest.means - grand_mean)
     if rest.storage == "pooled":
         return np.asarray(peaks <= GROSS * (left + between.sum(0)))
     total = ratio(w, w.sum(0)) * (np.maximum(left, 0.0) + between).sum(0)
-    # a column is constant if no class varies in it beyond its own rounding
+    # a column is constant if it varies in no class by more than rounding errors
     is_constant = (left <= ROUNDING * peaks).all(0) & (np.count_nonzero(w, axis=0) > 1)
     return np.asarray((peaks <= GROSS * total) | is_constant)
 

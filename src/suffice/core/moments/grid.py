@@ -16,14 +16,14 @@ from suffice.typing import Array, Floats
 BITS = 39  # |q| < 2³⁹, so that sums of 2⁴⁸ products fit into 127 bits
 _LARGEST = float(1 << BITS)
 _EXPONENTS = range(-900, 901)
-HEADROOM = 3  # bits: how far later rows may lie outside the rows that "auto" has seen
+HEADROOM = 3  # later rows may lie 2^HEADROOM times as far out as those that set the grid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundingGrid:
-    """Where values of each feature are rounded to: q = round((x − origin) / 2^exponent).
+    """The grid to which each feature is rounded: q = round((x − origin) / 2^exponent).
 
-    |q| must stay below 2³⁹. All parts of one total need the same grid.
+    |q| must stay below 2³⁹. All sums that are added need the same grid.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class RoundingGrid:
             raise InvalidParameterError(
                 f"the exponents of a grid must lie between -900 and 900, got {worst}"
             )
-        self.origins[self.origins == 0] = 0.0  # not −0, which has other bits in a digest
+        self.origins[self.origins == 0] = 0.0  # −0 has other bits, which would change digests
         self.origins.flags.writeable = False
         self.exponents.flags.writeable = False
 
@@ -61,7 +61,7 @@ class RoundingGrid:
     def of(
         cls, origins: Sequence[float] | Floats, exponents: Sequence[int] | Array
     ) -> RoundingGrid:
-        """Return a grid with these origins and exponents, one of each for every feature."""
+        """Return a grid, given an origin and an exponent for each feature."""
         return cls(
             origins=np.array(origins, dtype=np.float64),
             exponents=np.array(exponents, dtype=np.int64),
@@ -69,14 +69,14 @@ class RoundingGrid:
 
     @classmethod
     def around(cls, x: Matrix, *, headroom: int = HEADROOM) -> RoundingGrid:
-        """Return a grid for rows like these: values may lie 2^headroom times further out.
+        """Return a grid for rows like ``x``: values may lie 2^headroom times as far out.
 
         Parameters
         ----------
         x : array (n, d)
             Rows without missing values.
         headroom : int
-            Each unit doubles the range and halves the resolution.
+            Adding 1 doubles the range and halves the resolution.
         """
         if not len(x):
             raise InvalidInputError(
@@ -90,15 +90,15 @@ class RoundingGrid:
             )
         half_range = high / 2 - low / 2
         size = np.maximum(np.abs(low), np.abs(high))
-        # a constant feature is taken to vary by its own size, one of zeros by one
+        # the spread of a constant feature is taken to be its size, and 1 if it is always zero
         spread = np.where(half_range > 0, half_range, np.where(size > 0, size, 1.0))
-        # an origin with few bits, so that sites can write it down
+        # an origin with few bits is short to write down
         unit = np.frexp(spread)[1] - 2
         origins = np.ldexp(np.rint(np.ldexp(low / 2 + high / 2, -unit)), unit)
-        # from the rounded origin, so that the rows themselves fit without headroom, too
+        # measured from the rounded origin, so that the rows fit even without headroom
         reach = np.maximum(np.maximum(high - origins, origins - low), spread)
         exponents = np.frexp(reach)[1].astype(np.int64) + headroom - BITS
-        # a reach just below a power of two is rounded up to it, which lies outside
+        # a reach just below a power of two rounds up to it, which lies outside the range
         exponents += np.rint(np.ldexp(reach, -exponents)) >= _LARGEST
         return cls(origins=origins, exponents=np.clip(exponents, -900, 900))
 
@@ -109,7 +109,7 @@ class RoundingGrid:
 
     @property
     def steps(self) -> Floats:
-        """Distance of neighbouring points, 2^exponent, (d,)."""
+        """Distance of neighbouring points of the grid, 2^exponent, (d,)."""
         return np.ldexp(1.0, self.exponents)
 
     def equals(self, other: RoundingGrid) -> bool:
@@ -124,14 +124,14 @@ class RoundingGrid:
         )
 
     def in_steps(self, x: Matrix) -> Floats:
-        """Return q as ``rounded`` does, but for values outside the range, too."""
+        """Return q for any values; ``rounded`` raises for values outside the range."""
         q = np.subtract(x, self.origins, dtype=np.float64)
         q *= np.ldexp(1.0, -self.exponents)
         return np.rint(q, out=q)
 
     @staticmethod
     def holds(q: Floats) -> bool:
-        """Return whether all values in steps lie in the range; a missing value does not."""
+        """Return whether all values in steps lie in the range; NaN does not."""
         return not q.size or bool(q.max() < _LARGEST and q.min() > -_LARGEST)
 
     def rounded(
@@ -142,7 +142,7 @@ class RoundingGrid:
     ) -> Floats:
         """Return q = round((x − origin) / 2^exponent), integers as floats, (n, d).
 
-        Errors number the rows from ``first_row``; None where their numbers are not known.
+        Errors give row numbers that start at ``first_row``; with None, they give no numbers.
         """
         if x.shape[1] != self.n_features:
             raise FeatureMismatchError(
@@ -169,7 +169,7 @@ class RoundingGrid:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the grid as numbers and text, for files."""
+        """Return the grid as JSON values, for files."""
         return {
             "origins": [origin.hex() for origin in self.origins.tolist()],
             "exponents": self.exponents.tolist(),
@@ -177,7 +177,7 @@ class RoundingGrid:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> RoundingGrid:
-        """Return the grid that ``to_json`` described."""
+        """Return the grid from the values that ``to_json`` returned."""
         try:
             origins = [float.fromhex(origin) for origin in fields["origins"]]
             exponents = [int(exponent) for exponent in fields["exponents"]]

@@ -1,4 +1,4 @@
-"""Third and fourth moments of each numeric column, whatever the class of the row."""
+"""Third and fourth moments of each numeric column, over the rows of all classes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from suffice.core.table.matrix import is_by_column
 from suffice.core.threads import over_chunks
 from suffice.typing import Codes, Flags, Floats
 
-_BLOCK_CELLS = 1 << 15  # numbers held at once
-_MANY_CELLS = 200_000  # from which compiled loops pay
+_BLOCK_CELLS = 1 << 15  # numbers processed at once
+_MANY_CELLS = 200_000  # with fewer numbers, compiled loops do not pay
 
 
 class PowerSums(NamedTuple):
-    """Σ w zᵖ of groups of rows, z = x − shift of the group."""
+    """Σ w zᵖ of G groups of rows, where z = x − shift of the group."""
 
-    weights: Floats  # p = 0  (G,), or of each column (G, d)
+    weights: Floats  # p = 0  (G,), or one for each column (G, d)
     shifts: Floats  # (G, d)
     sums: Floats  # p = 1  (G, d)
     squares: Floats  # p = 2  (G, d)
@@ -29,7 +29,10 @@ class PowerSums(NamedTuple):
     fourths: Floats  # p = 4  (G, d)
 
     def of_observed(self, observed: Flags) -> PowerSums:
-        """Return the sums of the first groups, which have numbers in these columns only, (F, d)."""
+        """Return the sums of the first F groups, whose rows have only the ``observed`` columns.
+
+        ``observed`` is (F, d).
+        """
         first = slice(len(observed))
         return PowerSums(
             weights=self.weights[first, None] * observed,
@@ -45,7 +48,7 @@ class PowerSums(NamedTuple):
 class HigherMoments:
     """Sums of powers of each column about its mean, over the rows that have the column.
 
-    A column whose sums are not known holds NaN, and so does every sum with it.
+    A column whose sums are not known holds NaN, and so does every total that includes it.
     Pébay (2008), *Sandia Report* SAND2008-6212, equations 2.1 and 3.1.
     """
 
@@ -57,12 +60,12 @@ class HigherMoments:
 
     @classmethod
     def unknown(cls, n_columns: int) -> HigherMoments:
-        """Return columns whose sums are not known."""
+        """Return moments of columns whose sums are not known: NaN."""
         return cls.of_powers(np.full((5, n_columns), np.nan), np.zeros(n_columns))
 
     @classmethod
     def of_powers(cls, powers: Floats, origin: Floats) -> HigherMoments:
-        """Return the moments of columns with Σ w zᵖ, p = 0 … 4, z = x − origin; powers (5, d)."""
+        """Return the moments, given ``powers`` (5, d): Σ w zᵖ, p = 0 … 4, z = x − origin."""
         w, s1, s2, s3, s4 = powers
         # m = Σ w z / w
         m = np.divide(s1, w, out=np.zeros_like(w), where=w != 0)
@@ -88,12 +91,12 @@ class HigherMoments:
         cubes: Floats,
         fourths: Floats,
     ) -> HigherMoments:
-        """Return the moments of all classes, given sums about their shifts and about an origin.
+        """Return the moments of all classes, given sums about the class shifts and an origin.
 
-        ``sums`` (K, d) and ``squares`` (d,), over all classes, are of z = x − shift; ``cubes``
-        and ``fourths`` (d,) are of x − origin.
+        ``sums`` (K, d) and ``squares`` (d,) are sums of z = x − shift, where ``squares`` is over
+        all classes; ``cubes`` and ``fourths`` (d,) are sums of powers of x − origin.
         """
-        # an overflow is reported later, by its row and column
+        # a later check reports an overflow with its row and column
         with np.errstate(over="ignore", invalid="ignore"):
             w = weights[:, None]
             e = np.where(w > 0, shifts - origin, 0.0)
@@ -108,7 +111,7 @@ class HigherMoments:
     def of_chunks(
         cls, chunks: Sequence[HigherMoments | PowerSums | None]
     ) -> HigherMoments | None:
-        """Return the moments of all rows, given those of chunks; None where a chunk has none."""
+        """Return the moments of all rows, given those of chunks; None if a chunk has none."""
         parts = [chunk for chunk in chunks if isinstance(chunk, HigherMoments)]
         groups = [chunk for chunk in chunks if isinstance(chunk, PowerSums)]
         if len(parts) + len(groups) < len(chunks):
@@ -119,11 +122,11 @@ class HigherMoments:
 
     @classmethod
     def of_groups(cls, chunks: Sequence[PowerSums]) -> HigherMoments:
-        """Return the moments of the rows of all groups of one or more chunks."""
+        """Return the moments of all rows, given the sums of groups of rows in each chunk."""
         w0, shifts, s1, s2, s3, s4 = (
             np.concatenate(sums) for sums in zip(*chunks, strict=True)
         )
-        # an overflow is reported later, by its row and column
+        # a later check reports an overflow with its row and column
         with np.errstate(over="ignore", invalid="ignore"):
             w = as_columns(w0)
             total = w.sum(0)
@@ -166,7 +169,7 @@ class HigherMoments:
 
     @classmethod
     def of_incomplete(cls, table: Table) -> HigherMoments:
-        """Return the moments of the numbers of a table, each over the rows that have it."""
+        """Return the moments of each numeric column, over the rows that have a value in it."""
         n_columns = table.x.shape[1]
         block = max(_BLOCK_CELLS // max(n_columns, 1), 1)
         sums_between = _compiled_sums if table.x.size > _MANY_CELLS else _numpy_sums
@@ -176,13 +179,13 @@ class HigherMoments:
 
     @classmethod
     def of_parts(cls, parts: Sequence[HigherMoments]) -> HigherMoments:
-        """Return the moments of all rows, given those of one or more parts of them."""
+        """Return the moments of all rows, given the moments of parts of the rows."""
         if len(parts) == 1:
             return parts[0]
         stacked = np.stack([part.as_array() for part in parts], axis=1)
         of_parts = cls(*stacked)  # each field (n_parts, d)
         w = of_parts.weights.sum(0)
-        # μ = μ_1 + Σ_i w_i (μ_i − μ_1)/w, taken from the first part that has rows
+        # μ = μ_1 + Σ_i w_i (μ_i − μ_1)/w, where part 1 is the first with rows
         first = of_parts.means[np.argmax(of_parts.weights > 0, axis=0), np.arange(len(w))]
         steps = np.where(of_parts.weights == 0, 0.0, of_parts.means - first)
         moved = (of_parts.weights * steps).sum(0)
@@ -198,9 +201,9 @@ class HigherMoments:
         )
 
     def merged(self, other: HigherMoments, sign: float = 1.0) -> HigherMoments:
-        """Return the moments of both, or of the rows without ``other`` for ``sign`` −1."""
+        """Return the moments of both, or, if ``sign`` is −1, of these rows without ``other``."""
         total = self.weights + sign * other.weights
-        # μ = μ_a ± (w_b/w) (μ_b − μ_a); where a has no rows, it starts from the mean of b
+        # μ = μ_a ± (w_b/w) (μ_b − μ_a); if a has no rows, start from the mean of b
         start = np.where(self.weights == 0, other.means, self.means)
         delta = np.where(other.weights == 0, 0.0, other.means - start)
         share = np.divide(other.weights, total, out=np.zeros_like(total), where=total != 0)
@@ -216,7 +219,7 @@ class HigherMoments:
         )
 
     def _about(self, e: Floats) -> HigherMoments:
-        """Return the sums of powers of z + e, z = x − μ, by Horner's rule."""
+        """Return the sums of powers of z + e, where z = x − μ, by Horner's rule."""
         we = self.weights * e
         return HigherMoments(
             weights=self.weights,
@@ -230,7 +233,7 @@ class HigherMoments:
         )
 
     def moved(self, steps: Floats) -> HigherMoments:
-        """Return the moments of columns with a constant added to each, (d,)."""
+        """Return the moments after adding a constant to each column, (d,)."""
         return HigherMoments(
             weights=self.weights,
             means=self.means + steps,
@@ -240,7 +243,10 @@ class HigherMoments:
         )
 
     def without_cells(self, weights: Floats, values: Floats) -> HigherMoments:
-        """Return the moments without cells of one value a column, such as filled ones, (d,)."""
+        """Return the moments without the filled cells, which all have one value in a column.
+
+        ``weights`` (d,) is the total weight of these cells, ``values`` (d,) their value.
+        """
         zero = np.zeros_like(values)
         return self.merged(HigherMoments(weights, values, zero, zero, zero), -1.0)
 
@@ -249,7 +255,7 @@ class HigherMoments:
         return np.stack([self.weights, self.means, self.squares, self.cubes, self.fourths])
 
     def select(self, columns: Codes) -> HigherMoments:
-        """Return other columns by position; a position beyond the last is not known."""
+        """Return columns by position; a position outside the range gives an unknown column."""
         is_known = (columns >= 0) & (columns < len(self.weights))
         sources = np.where(is_known, columns, 0)
 
@@ -267,14 +273,14 @@ class HigherMoments:
         )
 
     def without(self, is_lost: Flags) -> HigherMoments:
-        """Return the moments with NaN for columns whose sums lost their digits, (d,)."""
+        """Return the moments with NaN in the columns marked as lost, (d,)."""
         if not is_lost.any():
             return self
         return self.select(np.where(is_lost, -1, np.arange(len(is_lost))))
 
 
 def _numpy_sums(table: Table, lo: int, hi: int, block: int) -> Floats:
-    """Return the five sums of each block of rows lo … hi−1, over the rows that have a number."""
+    """Return the five sums of each block of rows lo … hi−1, over the observed numbers."""
     starts = range(lo, hi, block)
     sums = np.zeros((len(starts), 5, table.x.shape[1]))
     for of_block, start in zip(sums, starts, strict=True):
@@ -292,7 +298,7 @@ def _numpy_sums(table: Table, lo: int, hi: int, block: int) -> Floats:
 
 
 def _compiled_sums(table: Table, lo: int, hi: int, block: int) -> Floats:
-    """Return the same as ``_numpy_sums`` by a compiled loop."""
+    """Return the sums of ``_numpy_sums``, computed by a compiled loop."""
     from suffice.core.compiled import read_only
     from suffice.core.moments.loops import observed_powers
 
@@ -303,7 +309,7 @@ def _compiled_sums(table: Table, lo: int, hi: int, block: int) -> Floats:
 
 
 def _power_sums(z: Floats, w: Floats) -> Floats:
-    """Return Σ w zᵖ, p = 2 … 4, of rows z (n, d) with weights (n,); (3, d)."""
+    """Return Σ w zᵖ for p = 2, 3, 4, (3, d), of rows z (n, d) with weights w (n,)."""
     sums = np.empty((3, z.shape[1]))
     powers = z * z
     np.matmul(w, powers, out=sums[0])
@@ -319,9 +325,9 @@ def merged_higher(
     b: HigherMoments | None,
     sign: float,
 ) -> HigherMoments | None:
-    """Return a + b, or a − b for ``sign`` −1; None where either is not known."""
+    """Return a + b, or a − b if ``sign`` is −1; None if either is None."""
     if a is None or b is None:
         return None
-    # an overflow of a fourth power leaves a column unknown
+    # if a fourth power overflows, the column becomes unknown
     with np.errstate(over="ignore", invalid="ignore"):
         return a.merged(b, sign)

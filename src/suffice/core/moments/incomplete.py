@@ -1,7 +1,8 @@
 """Moments of rows with missing numbers: by pattern of observed columns, or by column.
 
-Such moments hold the sums of each pattern. Their means and scatter are those of the available
-cases: each column over the rows that have it, each pair of columns over the rows that have both.
+Such moments hold the sums of each pattern, or of each column. Their means and scatter use the
+available cases: the mean of a column is over the rows that have it, and the scatter of two columns
+over the rows that have both.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ def incomplete_sums(
     storage: Storage,
     max_patterns: int | None,
 ) -> tuple[Incomplete, HigherMoments | None]:
-    """Return the sums of rows of positive weight, and the higher moments of their columns.
+    """Return the sums of rows with positive weight, and the higher moments of their columns.
 
     ``empty`` has the same columns and no rows.
     """
     if storage != "diagonal":
         return PatternSums.with_higher_moments(table, empty, max_patterns)
     if table.x.size > collect.SMALL:
-        # as of complete rows, higher moments would cost more than all other sums
+        # as for complete rows, higher moments would cost more than all other sums
         return ColumnSums.of_table(table, empty), None
     no_loss = np.zeros(table.n_features, np.intp)
     columns = PatternSums(no_patterns(empty), float_rows(table), no_loss).by_column()
@@ -58,7 +59,7 @@ def combined(a: Moments, b: Moments) -> Moments:
     """Return a + b of aligned moments, with or without missing numbers."""
     if a.patterns is None and b.patterns is None:
         return merged(a, b)
-    total = merged(replace(a, fourth=None), b)  # weights, counts and log slopes add as ever
+    total = merged(replace(a, fourth=None), b)  # adds weights, counts and log slopes
     patterns_a = _incomplete(a)
     patterns_b = _incomplete(b)
     patterns: Incomplete
@@ -70,7 +71,7 @@ def combined(a: Moments, b: Moments) -> Moments:
 
 
 def forgotten(a: Moments, b: Moments) -> Moments:
-    """Return a − b of aligned moments; raise where b was never added, or digits would be lost."""
+    """Return a − b of aligned moments; raise if b was never added, or if digits would be lost."""
     if a.patterns is None and b.patterns is None:
         return without(a, b)
     rest = merged(replace(a, fourth=None), b, -1.0)
@@ -94,7 +95,7 @@ def forgotten(a: Moments, b: Moments) -> Moments:
 
 
 def _refuse_other_columns(before: Incomplete, removed: Incomplete, m: Moments) -> None:
-    """Raise where all numbers of a class and column are removed, but not the same numbers."""
+    """Raise if all numbers of a class and column are removed, but not the same numbers."""
     total = before.by_column().column_sums
     part = removed.by_column().column_sums
     is_emptied = (part.counts == total.counts) & (total.counts > 0)
@@ -110,7 +111,7 @@ def _refuse_other_columns(before: Incomplete, removed: Incomplete, m: Moments) -
 
 
 def _incomplete(m: Moments) -> Incomplete:
-    """Return the sums by pattern or by column; complete rows are one pattern."""
+    """Return the sums by pattern or by column; complete rows give one pattern."""
     if m.patterns is not None:
         return m.patterns
     return ColumnSums.of_complete(m) if m.storage == "diagonal" else PatternSums.of_complete(m)
@@ -120,14 +121,14 @@ def _column_moments(sums: Incomplete, m: Moments, *, pooled: bool) -> Moments:
     columns = replace(sums.by_column().column_sums, feature_names=m.feature_names)
     if not pooled:
         return columns
-    # by how much each class varies is not known
+    # the variance of a single class is not known
     return replace(columns, scatter=PooledScatter(np.diag(columns.scatter.pooled_diagonal())))
 
 
 def with_patterns(m: Moments, patterns: Incomplete, storage: str) -> Moments:
-    """Return moments with the weights of ``m``, and means and scatter of the available cases."""
+    """Return moments with the weights of ``m``, and means and scatter from available cases."""
     sums = patterns.available_sums()
-    # S_ij w_k / w_ij: each pair of columns over the rows that have both
+    # S_ij w_k / w_ij, where S_ij and w_ij are over the rows that have both columns
     if storage == "pooled":
         mean_products = ratio(sums.products.sum(0), sums.product_weights.sum(0))
         scatter = mean_products * m.weights.sum()
@@ -141,7 +142,7 @@ def with_patterns(m: Moments, patterns: Incomplete, storage: str) -> Moments:
         means = np.where(is_absent, _overall_means(sums), means)
         means_low = np.where(is_absent, 0.0, means_low)
         if storage != "pooled":
-            # the variance of a column that a class lacks is that of the other classes
+            # a column without values in a class gets the variance within the other classes
             # (einsum gives a view of the diagonals, so that the addition changes the scatter)
             squares = scatter if scatter.ndim == 2 else np.einsum("kjj->kj", scatter)
             weight = (m.weights[:, None] * ~is_absent).sum(0)
@@ -158,7 +159,7 @@ def with_patterns(m: Moments, patterns: Incomplete, storage: str) -> Moments:
 
 
 def _overall_means(sums: AvailableSums) -> Floats:
-    """Return the mean of each column over all classes that have it, (d,)."""
+    """Return the mean of each column over all rows that have it, (d,)."""
     pivot = sums.means[sums.weights.argmax(0), np.arange(sums.means.shape[1])]
     gaps = sums.weights * (sums.means - pivot)
     return np.asarray(pivot + ratio(gaps.sum(0), sums.weights.sum(0)))

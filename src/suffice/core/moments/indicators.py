@@ -1,9 +1,10 @@
-"""Sums of the indicators of levels, without a column per level.
+"""Sums of the indicators of levels, computed without a column for each level.
 
-For indicators m with class means p (the frequencies of the levels):
+Indicators m have the class means p, the frequencies of the levels. With n the weight of each level
+and N the weight of each pair of levels:
 
-    Σ w (m − p)(m − p)ᵀ = N − n nᵀ / w      N the weight of every pair of levels, n of each level
-    Σ w (m − p)(x − μ)ᵀ = Σ w m (x − μ)ᵀ    the numbers summed up level by level
+    Σ w (m − p)(m − p)ᵀ = N − n nᵀ / w
+    Σ w (m − p)(x − μ)ᵀ = Σ w m (x − μ)ᵀ    sums of the numbers, level by level
 """
 
 from dataclasses import replace
@@ -24,10 +25,13 @@ from suffice.typing import Floats
 
 
 class IndicatorSums(NamedTuple):
-    """Weights of levels and of their pairs, G = K matrices, one if pooled, none if diagonal."""
+    """Weights of levels and of pairs of levels.
 
-    weights: Floats  # n, of each level  (K, C)
-    pairs: Floats  # N, of two levels at once  (G, C, C)
+    The number of matrices G is K, or 1 if pooled, or 0 if diagonal.
+    """
+
+    weights: Floats  # n, the weight of the rows with each level  (K, C)
+    pairs: Floats  # N, the weight of the rows with both levels  (G, C, C)
     cross: Floats  # Σ w m (x − μ)ᵀ  (G, C, p)
 
 
@@ -38,7 +42,7 @@ def indicator_sums(
     centre: Floats,
     storage: Storage,
 ) -> IndicatorSums:
-    """Return the sums of the indicators of rows lo … hi−1; ``centre`` are the means μ (K, p)."""
+    """Return the sums of the indicators of rows lo … hi−1; ``centre`` holds the means μ (K, p)."""
     from suffice.core.moments import loops
 
     assert table.schema is not None
@@ -54,7 +58,7 @@ def indicator_sums(
     if n_matrices == 0:
         return IndicatorSums(weights, np.zeros((0, 0, 0)), np.zeros((0, 0, 0)))
     joint = JointLevels.of(starts, levels, n_matrices)
-    # the weight follows the numbers; a multiple of four is added at once
+    # p numbers and the weight, padded to a multiple of 4 so that the loop adds four at once
     sums = np.zeros((n_matrices * joint.starts[-1], -(-(p + 1) // 4) * 4))
     tables = np.zeros(n_matrices * joint.table_starts[-1])
     loops.joint_chunk(
@@ -87,7 +91,7 @@ def joined_scatter(
     indicators: IndicatorSums,
     frequencies: Floats,
 ) -> Scatter:
-    """Return the scatter of numbers and indicators together; the frequencies are p (K, C)."""
+    """Return the scatter of numbers and indicators; ``frequencies`` holds p (K, C)."""
     n = indicators.weights
     p = frequencies
     if isinstance(numbers, DiagonalScatter):

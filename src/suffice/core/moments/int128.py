@@ -16,7 +16,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 Place: TypeAlias = int | slice | Array | None
 Index: TypeAlias = Place | tuple[Place, ...]
 
-_WORD = 64  # bits
+_WORD = 64  # bits per word
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _SPLITTER = 134217729.0  # 2²⁷ + 1, which splits a float into two halves (Dekker 1971)
@@ -26,7 +26,7 @@ _SPLITTER = 134217729.0  # 2²⁷ + 1, which splits a float into two halves (Dek
 class Int128:
     """Integers modulo 2¹²⁸ in two's complement: high · 2⁶⁴ + low.
 
-    ``+``, ``-`` and ``*`` never round. A number from −2¹²⁷ to 2¹²⁷ − 1 stands for itself.
+    ``+``, ``-`` and ``*`` never round. Results between −2¹²⁷ and 2¹²⁷ − 1 are exact.
     """
 
     high: Words
@@ -34,7 +34,7 @@ class Int128:
 
     @classmethod
     def of(cls, numbers: Array) -> Int128:
-        """Return 64-bit integers, or floats that are integers below 2⁶³, in 128 bits."""
+        """Convert 64-bit integers, or floats that are integers below 2⁶³, to 128 bits."""
         signed = np.asarray(numbers).astype(np.int64)
         sign = signed >> np.int64(63)  # 0, or −1: all bits set
         return cls(high=sign.view(np.uint64), low=signed.view(np.uint64))
@@ -46,7 +46,7 @@ class Int128:
 
     @classmethod
     def from_bytes(cls, data: bytes, shape: tuple[int, ...]) -> Int128:
-        """Return what ``to_bytes`` wrote."""
+        """Return the numbers from the bytes that ``to_bytes`` returned."""
         words = np.frombuffer(data, ">u8").astype(np.uint64).reshape(*shape, 2)
         return cls(high=words[..., 0].copy(), low=words[..., 1].copy())
 
@@ -57,12 +57,12 @@ class Int128:
 
     @property
     def is_negative(self) -> npt.NDArray[np.bool_]:
-        """Where the number is below zero."""
+        """Whether each number is below zero."""
         return np.asarray(self.high >> np.uint64(63) == 1)
 
     @property
     def is_zero(self) -> npt.NDArray[np.bool_]:
-        """Where the number is zero."""
+        """Whether each number is zero."""
         return np.asarray((self.high == 0) & (self.low == 0))
 
     def __getitem__(self, key: Index) -> Int128:
@@ -108,29 +108,29 @@ class Int128:
         return total
 
     def equals(self, other: Int128) -> bool:
-        """Return whether both hold the same numbers."""
+        """Return whether both arrays hold the same numbers."""
         return np.array_equal(self.high, other.high) and np.array_equal(self.low, other.low)
 
     def to_bytes(self) -> bytes:
-        """Return 16 bytes a number, the most significant first."""
+        """Return 16 bytes for each number, the most significant first."""
         return np.stack([self.high, self.low], axis=-1).astype(">u8").tobytes()
 
     def to_int64(self) -> Integers:
-        """Return numbers between −2⁶³ and 2⁶³ − 1 as such."""
+        """Return the numbers as 64-bit integers; they must lie between −2⁶³ and 2⁶³ − 1."""
         return self.low.view(np.int64)
 
     def item(self, *place: int) -> int:
-        """Return one number as an integer of Python."""
+        """Return one number as a Python integer."""
         unsigned = (int(self.high[place]) << _WORD) | int(self.low[place])
         return unsigned - (1 << 128) if unsigned >> 127 else unsigned
 
     def to_pair(self) -> Pair:
-        """Return the numbers as the sums of two floats, correct to 106 bits."""
+        """Return each number as the sum of two floats, correct to 106 bits."""
         negative = self.is_negative
         opposite = -self
         high = np.where(negative, opposite.high, self.high)
         low = np.where(negative, opposite.low, self.low)
-        # 48 + 48 + 32 bits, each of which a float holds exactly
+        # split into 48 + 48 + 32 bits: a float holds each part exactly
         top = np.ldexp((high >> np.uint64(16)).astype(np.float64), 80)
         middle_bits = ((high & np.uint64(0xFFFF)) << _HALF) | (low >> _HALF)
         middle = np.ldexp(middle_bits.astype(np.float64), 32)
@@ -142,7 +142,7 @@ class Int128:
 
 
 def _product(a: Words, b: Words) -> Int128:
-    """Return the whole product of unsigned 64-bit numbers."""
+    """Return the 128-bit product of unsigned 64-bit numbers."""
     a1 = a >> _HALF
     a0 = a & _LOW_HALF
     b1 = b >> _HALF
@@ -157,10 +157,10 @@ def _product(a: Words, b: Words) -> Int128:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pair:
-    """Numbers as sums of two floats: about 106 bits (Dekker 1971)."""
+    """Numbers as sums of two floats, high + low: about 106 bits (Dekker 1971)."""
 
     high: Floats  # the number, rounded
-    low: Floats  # what rounding lost
+    low: Floats  # the number − high
 
     @classmethod
     def of(cls, numbers: Floats) -> Pair:
@@ -180,19 +180,19 @@ class Pair:
         return self + (-other)
 
     def divided(self, divisor: Floats) -> Pair:
-        """Return the quotient by floats other than zero."""
+        """Return the numbers divided by floats, which must not be zero."""
         quotient = self.high / divisor
         product, error = _two_product(quotient, divisor)
         rest = ((self.high - product) - error) + self.low
         return Pair(*two_sum(quotient, rest / divisor))
 
     def scaled(self, exponents: Array) -> Pair:
-        """Return the numbers times 2^exponents, exact but for underflow."""
+        """Return the numbers times 2^exponents; this is exact unless a number underflows."""
         return Pair(np.ldexp(self.high, exponents), np.ldexp(self.low, exponents))
 
 
 def _two_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return a b rounded, and what rounding lost (Dekker 1971)."""
+    """Return a b, rounded, and its rounding error (Dekker 1971)."""
     product = a * b
     a1, a0 = _halves(a)
     b1, b0 = _halves(b)

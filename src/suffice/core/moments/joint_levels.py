@@ -1,10 +1,11 @@
-"""Join categories into groups, and count joint levels: fewer tables then hold the counts of pairs.
+"""Join categories into groups, and count joint levels: pairs of levels then need fewer tables.
 
-Ten categories have 45 pairs. Joined two by two they are five columns with ten pairs, and a pass
-over the rows counts only those. E_g is the 0/1 matrix that says which of the C_g levels each of the
-J_g joint levels of group g has. m_g are the 0/1 indicators of a row's levels in the group, and
-m_joint,g that of its joint level, so that m_g = E_gᵀ m_joint,g. The sums of the levels then follow
-from those of the joint levels: weights n, tables of pairs N and products with the numbers x.
+Ten categories have 45 pairs. Joined two by two, they are five groups with ten pairs, and a pass
+over the rows counts only these. The entries of the 0/1 matrix E_g (J_g, C_g) tell which of the C_g
+levels each of the J_g joint levels of group g contains. If m_g are the 0/1 indicators of a row's
+levels in group g, and m_joint,g the indicators of its joint level, then m_g = E_gᵀ m_joint,g. The
+sums over joint levels therefore give the sums over levels: the weights n, the tables of pairs N and
+the products with the numbers x.
 
     n_g = E_gᵀ n_joint,g             N_gg = E_gᵀ diag(n_joint,g) E_g
     N_gh = E_gᵀ N_joint,gh E_h       Σ w m_g xᵀ = E_gᵀ Σ w m_joint,g xᵀ
@@ -21,33 +22,33 @@ import numpy as np
 from suffice.core.table.schema import LevelCodes
 from suffice.typing import Codes, Floats
 
-_MOST_JOINT_LEVELS = 64  # of a group; the table of two groups then fits the nearest cache
-# with more cells of tables per row than this, categories are not joined: the tables would cost more
+_MOST_JOINT_LEVELS = 64  # joint levels per group; the table of two groups then fits the cache
+# categories are joined only if the tables have at most this many cells per row
 _CELLS_PER_ROW = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointLevels:
-    """Which categories are joined, and the level of each that a joint level stands for.
+    """The groups of joined categories, and the levels that each joint level contains.
 
-    In the shapes, M is the number of copies of each sum, one for each class or one for all, and p
-    the number of columns that are summed for each level.
+    In the shapes, M is the number of copies of each sum: K, or 1 if classes are pooled. p is the
+    number of columns that are summed for each level.
     """
 
-    group_of: Codes  # of each category, ascending  (q,)
-    strides: Codes  # what a step of each category's code adds to the joint code  (q,)
-    empty_codes: Codes  # code used for a missing level: one past the last  (q,)
-    starts: Codes  # first joint level of each group, and the number of all  (G + 1,)
-    level_starts: Codes  # first level of each group, and the number of all  (G + 1,)
+    group_of: Codes  # group of each category, ascending  (q,)
+    strides: Codes  # joint code = Σ stride × code of category  (q,)
+    empty_codes: Codes  # code of a missing level: the number of levels  (q,)
+    starts: Codes  # first joint level of each group, and their total number  (G + 1,)
+    level_starts: Codes  # first level of each group, and their total number  (G + 1,)
     levels_of_joint: tuple[Floats, ...]  # E of each group, (J_g, C_g)
-    pairs: tuple[tuple[int, int], ...]  # g < h of each table of two groups  (P,)
-    table_starts: Codes  # first cell of each of P tables, and the number of all  (P + 1,)
+    pairs: tuple[tuple[int, int], ...]  # groups g < h of each table  (P,)
+    table_starts: Codes  # first cell of each table, and the number of cells  (P + 1,)
 
     @classmethod
     def of(cls, level_starts: Codes, codes: LevelCodes, n_tables: int) -> JointLevels:
-        """Return the groups for codes (n, q), −1 where the level is missing.
+        """Return the groups for codes (n, q), where −1 is a missing level.
 
-        ``n_tables`` is the number of copies of each table, M: one for each class, or one.
+        ``n_tables`` is M, the number of copies of each table: K, or 1 if classes are pooled.
         """
         n_levels = np.diff(level_starts)
         has_empty = codes.min(axis=0, initial=0) < 0
@@ -58,14 +59,14 @@ class JointLevels:
         return joined
 
     def of_levels(self, sums: Floats) -> Floats:
-        """Return sums of joint levels (M, J, p) as those of levels (M, C, p)."""
+        """Return sums over levels (M, C, p), given sums over joint levels (M, J, p)."""
         parts = []
         for g, E in enumerate(self.levels_of_joint):
             parts.append(E.T @ sums[:, self.starts[g] : self.starts[g + 1]])
         return np.concatenate(parts, axis=1)
 
     def pairs_of_levels(self, weights: Floats, tables: Floats) -> Floats:
-        """Return N of all levels (M, C, C) from weights (M, J) and tables of pairs (M, cells)."""
+        """Return N (M, C, C), given the joint levels' weights (M, J) and tables (M, cells)."""
         n_levels = self.level_starts[-1]
         products = np.zeros((len(tables), n_levels, n_levels))
         for g, E in enumerate(self.levels_of_joint):
@@ -84,7 +85,7 @@ class JointLevels:
         return products
 
 
-@lru_cache(maxsize=8)  # all chunks of a table have the same groups
+@lru_cache(maxsize=8)  # all chunks of a table share their groups
 def _joined(n_levels: tuple[int, ...], n_states: tuple[int, ...], most: int) -> JointLevels:
     """Join neighbouring categories into groups of at most ``most`` joint levels."""
     group_of = np.zeros(len(n_states), np.intp)
@@ -101,7 +102,7 @@ def _joined(n_levels: tuple[int, ...], n_states: tuple[int, ...], most: int) -> 
         columns = [np.zeros((n_of_group, 0))]
         for j in np.flatnonzero(group_of == g).tolist():
             state = np.arange(n_of_group) // strides[j] % n_states[j]
-            # the row of the empty state, the last, is all zeros
+            # the last state is a missing level: its row is zero
             columns.append(np.eye(n_states[j], n_levels[j])[state])
         levels_of_joint.append(np.concatenate(columns, axis=1))
     n_levels_of_group = [levels.shape[1] for levels in levels_of_joint]

@@ -1,4 +1,4 @@
-"""Compiled accumulation: one pass over a chunk of rows, gathered by class in transposed tiles."""
+"""Compiled sums: one pass over a chunk of rows, gathered by class in transposed tiles."""
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 
 import numpy as np
@@ -6,14 +6,14 @@ import numpy as np
 from suffice.core.compiled import njit
 
 LANES = 256
-STRIDE = LANES + 8  # not a power of two: columns of the tile fall into different cache sets
+STRIDE = LANES + 8  # not a power of two, so that a tile's columns use different cache sets
 
 _FAST = {"contract", "reassoc", "nsz"}
 
 
 @njit(nogil=True, fastmath=_FAST)
 def add_gram(left, right, lanes, whole, gram):
-    """Add Σ_r left[i, r] right[j, r] to gram[i, j]: all of it, or the lower blocks only."""
+    """Add Σ_r left[i, r] right[j, r] to gram[i, j]: to all blocks if ``whole``, or lower ones."""
     for i in range(0, len(gram), 4):
         for j in range(0, len(gram) if whole else i + 4, 4):
             c00 = c01 = c02 = c03 = c10 = c11 = c12 = c13 = 0.0
@@ -80,7 +80,7 @@ def sort_block(codes, lo, hi, order, starts):
 
 @njit(nogil=True, fastmath=_FAST)
 def touch(x, lo, hi, by_column):
-    """Read one number of each cache line of a block, in memory order, to bring it near."""
+    """Read one number of each cache line of a block, in memory order, to load it into cache."""
     total = 0.0
     if by_column:
         for j in range(x.shape[1]):
@@ -95,11 +95,11 @@ def touch(x, lo, hi, by_column):
 
 @njit(nogil=True)
 def gather(x, rows, shift, by_column, tile):
-    """Write x[rows] − shift, transposed, and zeros up to the next multiple of 8 lanes."""
+    """Write x[rows] − shift, transposed, and zeros in the lanes up to a multiple of 8."""
     n = len(rows)
     d = x.shape[1]
     quads = 0 if by_column else n - n % 4
-    # numbers without a sign need no test for indices that count from the end
+    # unsigned indices need no test for negative indices
     for p in range(0, quads, 4):
         r0 = np.uintp(rows[p])
         r1 = np.uintp(rows[p + 1])
@@ -110,7 +110,7 @@ def gather(x, rows, shift, by_column, tile):
         p2 = np.uintp(p + 2)
         p3 = np.uintp(p + 3)
         for j in range(d):
-            # all are read before the first is written, which lets four be written at once
+            # read all four before the first is written, so that the four writes become one
             z0 = x[r0, j] - shift[j]
             z1 = x[r1, j] - shift[j]
             z2 = x[r2, j] - shift[j]
@@ -129,7 +129,7 @@ def gather(x, rows, shift, by_column, tile):
 
 @njit(nogil=True)
 def gather_tile(x, rows, shift, lanes, tile):
-    """Write x[rows] − shift to chunks of so many lanes, (chunks, D, lanes); unused lanes are 0."""
+    """Write x[rows] − shift to a tile (chunks, D, lanes), with zeros in unused lanes."""
     for c in range(len(tile)):
         part = rows[c * lanes : (c + 1) * lanes]
         if len(part) < lanes:
@@ -149,7 +149,7 @@ def add_sums(left, lanes, sums):
 
 @njit(nogil=True, fastmath=_FAST)
 def add_odd_powers(left, right, lanes, sums, cubes, fourths):
-    """Add Σ_r of w z, w z³ and w z⁴ to sums, cubes and fourths of j; w z left, z right."""
+    """Add Σ_r w z, Σ_r w z³ and Σ_r w z⁴ of each column j; ``left`` is w z, ``right`` is z."""
     for j in range(len(sums)):
         s1 = s3 = s4 = 0.0
         for r in range(lanes):
@@ -176,7 +176,7 @@ def add_squares(left, right, lanes, squares):
 
 @njit(nogil=True, fastmath=_FAST)
 def weigh(tile, w, rows, lanes, out):
-    """Write w_r z_r to ``out``; return Σ_r w_r."""
+    """Write w_r z_r to ``out``, and return Σ_r w_r."""
     total = 0.0
     row_weights = np.zeros(lanes)
     for r in range(len(rows)):
@@ -190,7 +190,7 @@ def weigh(tile, w, rows, lanes, out):
 
 @njit(nogil=True, fastmath=_FAST)
 def add_higher_powers(tile, offset, w, rows, cubes, fourths):
-    """Add Σ_r w_r z³ and Σ_r w_r z⁴ of z = tile[j, r] + offset[j] to cubes[j], fourths[j]."""
+    """Add Σ_r w_r z³ to cubes[j] and Σ_r w_r z⁴ to fourths[j], with z = tile[j, r] + offset[j]."""
     n = len(rows)
     row_weights = np.ones(n)
     if len(w):
@@ -235,17 +235,18 @@ def class_chunk(
     cubes,
     fourths,
 ):
-    """Sum rows lo … hi−1 about a shift per class; the number returned means nothing."""
-    # ``w`` is empty where every weight is one. Of ``squares`` (K, d) and ``grams`` (K, D, D; D a
-    # multiple of 4), the empty one is not collected. ``seen`` are the classes that have a shift.
-    # With ``has_missing``, the rows of a class lack the same columns, whose sums are zeros.
+    """Sum rows lo … hi−1 about a shift per class; the returned number has no meaning."""
+    # ``w`` is empty if every weight is 1. The loop fills ``squares`` (K, d) and ``grams``
+    # (K, D, D), where D is d rounded up to a multiple of 4, unless they are empty. ``seen`` marks
+    # the classes that have a shift. With ``has_missing``, all rows of a class lack the same
+    # columns, whose sums are zeros.
     n_classes, d = shifts.shape
     padded = (d + 3) // 4 * 4
     tile = np.zeros((padded, STRIDE))
     weighted = tile if len(w) == 0 else np.zeros((padded, STRIDE))
     order = np.empty(block, np.intp)
     starts = np.empty(n_classes + 1, np.intp)
-    touched = 0.0  # returned, so that the compiler keeps the reads
+    touched = 0.0  # returned, so that the compiler does not remove the reads
     for b in range(lo, hi, block):
         touched += touch(x, b, min(b + block, hi), by_column)
         sort_block(codes, b, min(b + block, hi), order, starts)
@@ -281,7 +282,10 @@ def zero_missing(tile, lanes):
 
 @njit(nogil=True)
 def start(x, w, rows, shift):
-    """Set the shift of a class to the mean of those rows that have a weight; return if any has."""
+    """Set the shift of a class to the mean of the rows with positive weight.
+
+    Return whether there are such rows.
+    """
     counted = rows[w[rows] > 0] if len(w) else rows
     for j in range(len(shift) if len(counted) else 0):
         first = float(x[counted[0], j])
@@ -294,7 +298,7 @@ def start(x, w, rows, shift):
 
 @njit(nogil=True)
 def fourth_chunk(x, codes, w, lo, hi, block, by_column, shifts, thirds, fourths):
-    """Add Σ w z² zᵀ and Σ w z² (z²)ᵀ about the shift of each class to ``thirds``, ``fourths``."""
+    """Add Σ w z² zᵀ to ``thirds`` and Σ w z² (z²)ᵀ to ``fourths``, z about the class's shift."""
     n_classes = len(shifts)
     padded = thirds.shape[1]
     tile = np.zeros((padded, STRIDE))
@@ -324,8 +328,8 @@ def fourth_chunk(x, codes, w, lo, hi, block, by_column, shifts, thirds, fourths)
 def pooled_chunk(
     x, codes, w, lo, hi, by_column, weights, shifts, sums, gram, origin, cubes, fourths
 ):
-    """Sum rows lo … hi−1 about a shift per class, all products into one matrix."""
-    # ``cubes``, ``fourths`` are about ``origin``, which is set to the first row of some weight.
+    """Sum rows lo … hi−1 about a shift per class, and add all products to one matrix."""
+    # ``cubes`` and ``fourths`` are about ``origin``, which is set to the first row with a weight
     n_classes, d = shifts.shape
     padded = len(gram)
     tile = np.zeros((padded, STRIDE))
@@ -383,7 +387,7 @@ def diagonal_chunk(x, codes, w, lo, hi, weights, shifts, sums, squares):
 
 @njit(nogil=True, fastmath={"contract"})
 def observed_chunk(x, codes, w, lo, hi, counts, weights, shifts, sums, squares):
-    """Sum z and z² column by column, over the numbers that are not missing: all sums are (K, d)."""
+    """Sum z and z² column by column, over the observed numbers; all sums are (K, d)."""
     n_classes = len(shifts)
     d = x.shape[1]
     unseen = np.ones((n_classes, d), np.bool_)
@@ -409,9 +413,9 @@ def observed_chunk(x, codes, w, lo, hi, counts, weights, shifts, sums, squares):
 
 @njit(nogil=True)
 def observed_powers(x, w, lo, hi, block, by_column, sums):
-    """Write w, μ and Σ w (x − μ)ᵖ, p = 2 … 4, of the numbers that are not missing.
+    """Write w, μ and Σ w (x − μ)ᵖ for p = 2, 3, 4, over the observed numbers.
 
-    ``sums`` (B, 5, d) has one entry for each block of rows lo … hi−1.
+    ``sums`` (B, 5, d) has one entry for each of the B blocks of rows lo … hi−1.
     """
     d = x.shape[1]
     tile = np.zeros((d, STRIDE))
@@ -436,7 +440,7 @@ def observed_powers(x, w, lo, hi, block, by_column, sums):
 
 @njit(nogil=True)
 def row_tile(w, lo, hi, rows, tile_weights):
-    """Write rows lo … hi−1 and their weights, zeros after them; return how many they are."""
+    """Write the numbers lo … hi−1 and weights of the rows, then zero weights; return hi − lo."""
     n = hi - lo
     for r in range(n):
         rows[r] = lo + r
@@ -447,7 +451,7 @@ def row_tile(w, lo, hi, rows, tile_weights):
 
 @njit(nogil=True, fastmath=_FAST)
 def add_observed_sums(tile, tile_weights, lanes, weights, sums):
-    """Add Σ_r w and Σ_r w z of the numbers z = tile[j, r] that are not missing."""
+    """Add Σ_r w and Σ_r w z of the observed numbers z = tile[j, r]."""
     for j in range(len(sums)):
         s0 = s1 = 0.0
         for r in range(lanes):
@@ -461,7 +465,7 @@ def add_observed_sums(tile, tile_weights, lanes, weights, sums):
 
 @njit(nogil=True, fastmath=_FAST)
 def add_observed_powers(tile, tile_weights, lanes, squares, cubes, fourths):
-    """Add Σ_r w z², w z³ and w z⁴ of the numbers z = tile[j, r] that are not missing."""
+    """Add Σ_r w z², Σ_r w z³ and Σ_r w z⁴ of the observed numbers z = tile[j, r]."""
     for j in range(len(squares)):
         s2 = s3 = s4 = 0.0
         for r in range(lanes):
@@ -478,7 +482,7 @@ def add_observed_powers(tile, tile_weights, lanes, squares, cubes, fourths):
 
 @njit(nogil=True)
 def level_chunk(levels, codes, w, lo, hi, starts, weights):
-    """Add the weights of levels, of class k to ``weights`` (K, C); levels (hi − lo, q)."""
+    """Add the weight of each row's levels to ``weights`` (K, C); ``levels`` is (hi − lo, q)."""
     for j in range(levels.shape[1]):
         for r in range(hi - lo):
             level = levels[r, j]
@@ -503,9 +507,10 @@ def joint_chunk(
     sums,
     tables,
 ):
-    """Add Σ w (joint m) (x − μ, 1)ᵀ to ``sums``, weights of pairs of joint levels to ``tables``.
+    """Add Σ w m_joint (x − μ, 1)ᵀ to ``sums``, and the weights of pairs to ``tables``.
 
-    ``sums`` are (M J, P), P > p, and ``tables`` (M cells), M = K or 1; levels are (hi − lo, q).
+    See ``JointLevels``. ``sums`` is (M J, P) with P > p, ``tables`` is (M cells), where M = K or 1,
+    and ``levels`` is (hi − lo, q).
     """
     p = x.shape[1]
     n_groups = len(starts) - 1
@@ -565,8 +570,11 @@ def joint_chunk(
 
 @njit(nogil=True, fastmath=_FAST)
 def shared_chunk(tile, shares, means, lanes, weights, sums, grams):
-    """Add Σ p, Σ p z and lower blocks of Σ p z zᵀ, z = x − μ_r, by shares p of rows in R means."""
-    # a tile is (chunks, D, lanes), shares are (chunks, R, lanes), sums (R, d), grams (R, D, D)
+    """Add Σ p, Σ p z and the lower blocks of Σ p z zᵀ of R components, z = x − μ_r.
+
+    ``shares`` holds p, the share of each component in each row.
+    """
+    # ``tile`` is (chunks, D, lanes), ``shares`` (chunks, R, lanes), ``grams`` (R, D, D)
     n_means, d = means.shape
     z = np.zeros((tile.shape[1], 4 * lanes))
     weighted = np.zeros_like(z)

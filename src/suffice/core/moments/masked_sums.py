@@ -1,7 +1,7 @@
 """Masked sums: exact sums plus masks that cancel only in the total of all parties.
 
-Party i publishes c_i = s_i + Σ_{j > i} N_ij − Σ_{j < i} N_ij modulo 2¹²⁸, where only i and j know
-N_ij (``data/pairwise_masks.py``). The total Σ_i c_i is Σ_i s_i.
+Party i has the sums s_i and publishes c_i = s_i + Σ_{j > i} N_ij − Σ_{j < i} N_ij modulo 2¹²⁸. Only
+parties i and j know the mask N_ij (``data/pairwise_masks.py``). The total Σ_i c_i equals Σ_i s_i.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from suffice.typing import Labels
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SumLayout:
-    """What the numbers of masked sums are: the same for all parties of a round."""
+    """The meaning of the numbers in masked sums; all parties of a round share it."""
 
     grid: RoundingGrid
     classes: Labels  # sorted  (K,)
@@ -32,18 +32,18 @@ class SumLayout:
 
     @property
     def n_groups(self) -> int:
-        """Number of matrices of products."""
+        """Number of matrices of products: K, or 1 if pooled."""
         return len(self.classes) if self.storage == "per-class" else 1
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
-        """How many numbers are counts, weights, sums and products."""
+        """The number of counts, of weights, of sums and of products."""
         k = len(self.classes)
         d = self.grid.n_features
         return k, k, k * d, self.n_groups * (d * (d + 1) // 2)
 
     def equals(self, other: SumLayout) -> bool:
-        """Return whether the numbers of both mean the same."""
+        """Return whether both layouts are the same."""
         return (
             self.grid.equals(other.grid)
             and self.classes.tolist() == other.classes.tolist()
@@ -67,7 +67,7 @@ class SumLayout:
         )
 
     def restored(self, numbers: Int128) -> ExactSums:
-        """Return the sums that ``flattened`` made a list of; raise where no rows have them."""
+        """Return the sums from the numbers of ``flattened``; raise if no rows can have them."""
         k = len(self.classes)
         d = self.grid.n_features
         edges = np.cumsum((0, *self.sizes)).tolist()
@@ -76,7 +76,7 @@ class SumLayout:
         )
         largest = Int128.of(np.full(k, MOST_WEIGHT))
         is_possible = np.ones(k, bool)
-        # each number by itself first, since differences of noise may overflow
+        # check each number by itself first, since differences of noise may overflow
         for numbers_of_rows in (counts, weights):
             is_possible &= ~numbers_of_rows.is_negative
             is_possible &= ~(largest - numbers_of_rows).is_negative
@@ -108,8 +108,8 @@ class MaskedSums:
 
     layout: SumLayout
     party: str
-    parties: tuple[str, ...]  # all of them, sorted
-    round: str  # a name that is used once
+    parties: tuple[str, ...]  # names of all parties, sorted
+    round: str  # a name that is used for one round only
     numbers: Int128  # sums plus masks, modulo 2¹²⁸  (L,)
 
     def __repr__(self) -> str:
@@ -120,7 +120,7 @@ class MaskedSums:
 
 
 def unmasked(parts: Sequence[MaskedSums]) -> ExactSums:
-    """Return the total of all parties of a round; raise unless each is there exactly once."""
+    """Return the total of all parties of a round; raise unless each party occurs exactly once."""
     if not parts:
         raise InvalidInputError("there are no masked sums to add: pass one file of each party")
     first = parts[0]

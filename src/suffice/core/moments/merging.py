@@ -1,4 +1,4 @@
-"""How moments combine: the same classes and features on both sides, then Chan's merge."""
+"""Add and subtract moments: align their classes and features, then merge as Chan et al. do."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
-    """Return a + b, or a − b for ``sign`` −1, of aligned moments."""
-    # where a has no rows, start from the mean of b, so that none of its digits is lost
+    """Return a + b, or a − b if ``sign`` is −1, of aligned moments."""
+    # if a has no rows in a class, start from the mean of b, so that it keeps all digits
     a_is_empty = as_columns(a.weights == 0)
     high = np.where(a_is_empty, b.means, a.means)
     low = np.where(a_is_empty, b.means_low, a.means_low)
@@ -35,7 +35,7 @@ def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
     share = sign * ratio(b.weights, weights)  # ±w_b/w
     shift = as_columns(share) * delta
     means, means_low = two_sum(high, low + shift)
-    # M_a ± M_b, and w_a · (±w_b/w) δ δᵀ on top
+    # M_a ± M_b + w_a · (±w_b/w) δ δᵀ
     scatter = added(a.scatter, b.scatter, sign).shifted(a.weights * share, delta)
     return replace(
         a,
@@ -84,7 +84,7 @@ def _larger(a: Floats | None, b: Floats | None) -> Floats | None:
 
 
 def bare(m: Moments) -> Moments:
-    """Return counts, weights, means and scatter alone."""
+    """Return moments with only the counts, weights, means and scatter."""
     return replace(
         m,
         feature_names=None,
@@ -100,7 +100,7 @@ def bare(m: Moments) -> Moments:
 
 
 def with_sums(m: Moments, sums: ChunkSums) -> Moments:
-    """Return moments with the sums of some rows in the place of their own."""
+    """Return the moments with their sums replaced with ``sums``."""
     return replace(
         m,
         weights=sums.weights,
@@ -116,7 +116,7 @@ def with_sums(m: Moments, sums: ChunkSums) -> Moments:
 
 
 def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
-    """Return both over the union of their classes, after checking that features agree."""
+    """Return both moments with the union of their classes; raise if features differ."""
     if not a.n_classes and not a.n_features:
         a = _without_rows(b)
     if not b.n_classes and not b.n_features:
@@ -140,21 +140,21 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     has_same_classes = a.classes is b.classes or np.array_equal(a.classes, b.classes)
     if has_same_classes and a.classes.dtype.kind == b.classes.dtype.kind:
         return a, b
-    classes = union(a.classes, b.classes)  # raises where kinds of labels cannot be compared
+    classes = union(a.classes, b.classes)  # raises if text and numeric labels meet
     if has_same_classes:
         return a, b
     return over_classes(a, classes), over_classes(b, classes)
 
 
 def _without_rows(m: Moments) -> Moments:
-    """Return the sums of no rows, with the features, classes and storage of ``m``."""
+    """Return moments without rows, with the features, classes and storage of ``m``."""
     no_class = np.zeros(0, np.intp)
     empty = replace(m, scatter=added(m.scatter, m.scatter, -1.0))
     return over_classes(some_classes(empty, no_class), m.classes)
 
 
 def over_classes(m: Moments, classes: Labels) -> Moments:
-    """Return the moments over more classes, those that are new without rows."""
+    """Return the moments with more classes; a new class has no rows."""
     sources = np.full(len(classes), -1)
     sources[np.searchsorted(classes, m.classes.astype(classes.dtype))] = np.arange(m.n_classes)
     return with_classes(m, classes, sources)
@@ -166,7 +166,7 @@ def some_classes(m: Moments, codes: Codes) -> Moments:
 
 
 def without_empty_classes(m: Moments) -> Moments:
-    """Return the moments with exact zeros for the classes that have no row left."""
+    """Return the moments with exact zeros in the classes without rows."""
     has_rows = m.counts > 0
     if has_rows.all():
         return m
@@ -174,7 +174,10 @@ def without_empty_classes(m: Moments) -> Moments:
 
 
 def with_classes(m: Moments, classes: Labels, sources: Codes) -> Moments:
-    """Return the moments over other classes; each has the sums of an old one, −1 for no rows."""
+    """Return the moments with other classes.
+
+    ``sources`` gives, for each new class, the old class with the same rows, or −1 for no rows.
+    """
     has_source = sources >= 0
 
     def moved(values: Array) -> Array:
@@ -188,7 +191,7 @@ def with_classes(m: Moments, classes: Labels, sources: Codes) -> Moments:
 
 
 def _higher_of_classes(m: Moments, codes: Codes) -> HigherMoments | None:
-    """Return the moments of columns over some classes: known of all rows, or of no rows."""
+    """Return the higher moments over some classes; None unless these have all rows or none."""
     if m.higher is None:
         return None
     kept_weight = float(m.weights[codes].sum())
@@ -201,7 +204,7 @@ def _higher_of_classes(m: Moments, codes: Codes) -> HigherMoments | None:
 
 
 def by_class(m: Moments, classes: Labels, change: Callable[[Array], Array]) -> Moments:
-    """Return the moments over other classes, by a change of the first axis of every array."""
+    """Return the moments with other classes: ``change`` maps the first axis of every array."""
     return replace(
         m,
         classes=classes,
@@ -218,7 +221,7 @@ def by_class(m: Moments, classes: Labels, change: Callable[[Array], Array]) -> M
 
 
 def some_features(m: Moments, columns: Codes) -> Moments:
-    """Return the sums of some features only, by position; they are plain numbers then."""
+    """Return the sums of some features, by position; the result has no schema."""
 
     def of_pairs(values: Floats) -> Floats:
         return values[:, columns[:, None], columns]
@@ -242,7 +245,7 @@ def some_features(m: Moments, columns: Codes) -> Moments:
 
 
 def check_features(a: Moments, b: Moments) -> None:
-    """Raise unless both sides have the same features in the same order."""
+    """Raise unless both moments have the same features in the same order."""
     if a.n_features != b.n_features:
         raise FeatureMismatchError(
             f"cannot merge moments of {a.n_features} and {b.n_features} features: collect the "

@@ -25,7 +25,7 @@ from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike, WeightsL
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountBlock:
-    """The sums of the columns of one pattern."""
+    """The sums of the columns that match one pattern."""
 
     pattern: str
     kind: str  # "multinomial", "bernoulli" or "poisson"
@@ -37,7 +37,7 @@ class MixedSums:
     """The sums of each class over Gaussian, categorical and count columns.
 
     ``a + b`` describes the rows of both; ``total - part`` describes the rows of ``total`` without
-    those of ``part``.
+    the rows of ``part``.
 
     Examples
     --------
@@ -49,8 +49,8 @@ class MixedSums:
     """
 
     columns: tuple[str, ...]  # all columns, in their order
-    has_names: bool  # whether the rows named them
-    numbers: Moments | None  # of the Gaussian and categorical columns, if there are any
+    has_names: bool  # whether the rows had column names
+    numbers: Moments | None  # sums of the Gaussian and categorical columns, if any
     blocks: tuple[CountBlock, ...]
 
     @classmethod
@@ -74,13 +74,13 @@ class MixedSums:
         y : array (n,)
             Labels: integers, floats that are integers, booleans or text.
         sample_weight : array (n,), optional
-            Weights; a row of weight zero counts as absent.
+            Weights; rows with weight zero are ignored.
         kinds : mapping from pattern to kind, optional
             Distribution of the columns whose names match a pattern such as ``"words*"``:
             "gaussian", "categorical", "multinomial", "bernoulli" or "poisson". Other numeric
             columns are Gaussian, and other text columns are categorical.
         threshold : float of at least 0, default=0.0
-            Larger counts are present, for "bernoulli".
+            For "bernoulli": a feature is present if its count is larger.
         classes : array, optional
             All classes, if some of them may be absent from ``y``.
         names : sequence of d names, optional
@@ -100,7 +100,7 @@ class MixedSums:
 
     @property
     def parts(self) -> list[Moments | CountSums]:
-        """The sums of all parts; each of them knows the classes and their weights."""
+        """The sums of all groups of columns; each has the classes and their weights."""
         of_counts: list[Moments | CountSums] = [block.sums for block in self.blocks]
         return of_counts if self.numbers is None else [self.numbers, *of_counts]
 
@@ -136,7 +136,7 @@ class MixedSums:
 
     @property
     def schema(self) -> Schema | None:
-        """All columns in their order, counts as numbers; None if all columns are numeric."""
+        """All columns in their order, with counts as numbers; None if all columns are numeric."""
         if self.numbers is None or self.numbers.schema is None:
             return None
         column_of: dict[str, Column] = {c.name: c for c in self.numbers.schema.columns}
@@ -144,7 +144,7 @@ class MixedSums:
 
     @property
     def encoding(self) -> Encoding | None:
-        """How a model reads the columns; None if all are numeric."""
+        """The encoding of the columns for a model; None if all are numeric."""
         schema = self.schema
         if schema is None or self.numbers is None or self.numbers.encoding is None:
             return None
@@ -239,7 +239,7 @@ def _sums_of_counts(
     threshold: float,
     classes: LabelsLike | None,
 ) -> CountSums:
-    """Return the sums of the columns of one pattern."""
+    """Return the sums of the columns that match one pattern."""
     names = tuple(columns[j] for j in block.places)
     matrix = count_matrix(X, block, columns)
     refuse_nonfinite(matrix, names)

@@ -1,4 +1,4 @@
-"""The sums of each class, as a commutative monoid under ``+`` that ``-`` undoes."""
+"""The sums of each class: weight, mean and scatter; ``+`` and ``-`` add and remove rows."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ from suffice.typing import (
     WeightsLike,
 )
 
-_FIRST_ROWS = 4096  # searched for missing numbers before the pass
+_FIRST_ROWS = 4096  # rows that are searched for missing numbers before the pass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,10 +96,10 @@ class Moments:
 
         w_k = Σ_i w_i,   μ_k = Σ_i w_i x_i / w_k,   M_k = Σ_i w_i (x_i − μ_k)(x_i − μ_k)ᵀ
 
-    ``a + b`` describes the rows of both, in any order and grouping; ``total - part`` describes the
-    rows of ``total`` without those of ``part``; ``Moments.empty()`` changes nothing. Scatter is
-    kept about each class's own mean, and means in two parts (high and low), because sums about the
-    origin lose all precision if the mean is large.
+    ``a + b`` describes the rows of both, in any order and grouping. ``total - part`` describes the
+    rows of ``total`` without the rows of ``part``. Adding ``Moments.empty()`` changes nothing. The
+    scatter of a class is about its mean, and each mean is stored in two parts, high and low: sums
+    about the origin would lose all precision if the mean is large.
 
     Users read ``classes``, ``feature_names``, ``counts``, ``weights``, ``means``, ``scatters``,
     ``covariances``, ``n_classes`` and ``n_features``. All other attributes are internal and may
@@ -120,21 +120,22 @@ class Moments:
 
     classes: Labels  # sorted labels  (K,)
     feature_names: tuple[str, ...] | None
-    counts: Codes  # rows of positive weight  (K,)
+    counts: Codes  # number of rows with positive weight  (K,)
     weights: Floats  # Σ w  (K,)
     means: Floats  # μ, high part  (K, d)
     means_low: Floats  # μ, low part  (K, d)
     scatter: Scatter  # M, in one of four storages
-    fourth: FourthMoments | None  # what the Ledoit–Wolf intensity needs
-    power: PowerTransform | None = None  # t, where the rows that were summed were transformed
-    log_slopes: Floats | None = None  # Σ w log dt_j/dx_j, for densities in their units  (K, d)
-    schema: Schema | None = None  # of the columns, where not all are numbers
-    patterns: Incomplete | None = None  # where numbers are missing: sums by observed columns
-    # greatest Σ w (x − μ)² held before rows were forgotten  (K, d)
+    fourth: FourthMoments | None  # for the shrinkage of Ledoit and Wolf
+    power: PowerTransform | None = None  # t, if the rows were transformed before summing
+    # Σ w log dt_j/dx_j, which densities in the original units need  (K, d)
+    log_slopes: Floats | None = None
+    schema: Schema | None = None  # the columns of a mixed table; None if all are numeric
+    patterns: Incomplete | None = None  # if numbers are missing: sums by observed columns
+    # largest Σ w (x − μ)² before rows were forgotten  (K, d)
     peaks: Floats | None = None
     notations: Notations | None = None  # how text files wrote the columns
     exact: ExactSums | None = None  # the same sums as integers on a grid
-    # Σ (x − μ)³ and Σ (x − μ)⁴ of each number, all classes
+    # Σ w (x − μ)³ and Σ w (x − μ)⁴ of each numeric column, over all classes
     higher: HigherMoments | None = None
 
     @classmethod
@@ -168,21 +169,21 @@ class Moments:
         y : array (n,)
             Labels: integers, floats that are integers, booleans or text.
         sample_weight : array (n,), optional
-            Weights; a row of weight zero counts as absent.
+            Weights; rows with weight zero are ignored.
         storage : {"auto", "per-class", "pooled", "diagonal", "rows"}
             Which scatter to keep. ``"auto"`` keeps a matrix per class if memory allows, and the
             rows themselves if they have fewer numbers than one large matrix.
         fourth : bool, optional
-            Whether to keep the fourth moments of ``shrinkage="ledoit-wolf"``; by default if memory
-            allows a matrix per class.
+            Whether to keep the fourth moments that ``shrinkage="ledoit-wolf"`` needs. By default
+            they are kept if memory allows a matrix per class.
         classes : array, optional
-            Labels known in advance; those without rows get weight zero.
+            All labels, if known in advance; a class without rows gets weight zero.
         power : None, "yeo-johnson" or PowerTransform, optional
             Sum the rows after a power transform: one fitted to these rows, or a given one.
         categorical : list of columns, optional
-            Numeric columns that are levels, by name or position.
+            Numeric columns to treat as categories, by name or position.
         names : list of str, optional
-            Names of the columns of an array, used if some hold categories.
+            Names of the columns of an array, used if some columns are categories.
         missing : {"marginal", "indicator", "refuse"}
             Missing numbers are kept (sums by pattern of observed columns, for EM), filled with a
             mean and marked by an indicator, or raise an error.
@@ -192,8 +193,8 @@ class Moments:
         exact : RoundingGrid or "auto", optional
             Round every value to a grid and sum integers. Then ``+`` and ``-`` give the same bits in
             any order, and ``digest`` identifies the sums. ``"auto"`` creates a grid around these
-            rows; all parts of a total must use the same grid. Rows must be complete numbers,
-            weights integers, and fourth moments are not kept.
+            rows; all parts of a total must use the same grid. All columns must be numeric without
+            missing values, weights must be integers, and fourth moments are not kept.
         n_jobs : int, optional
             Number of threads, −1 for all cores; the result has the same bits for any number.
         """
@@ -250,10 +251,11 @@ class Moments:
         exact: RoundingGrid | None = None,
         higher: bool = True,
     ) -> Moments:
-        """Return the sums of a labelled table; see ``of``. Missing numbers need ``holes``.
+        """Return the sums of a labelled table; see ``of``.
 
-        Without ``higher`` the third and fourth moments of single columns, which only tests of
-        drift and of covariances read, are left out.
+        Missing numbers raise an error unless ``holes`` is true. Without ``higher``, the third and
+        fourth moments of single columns are not collected; only tests of drift and of covariances
+        use them.
         """
         if exact is not None:
             return _of_exact(table, storage, exact, fourth=fourth, power=power, numbered=False)
@@ -266,7 +268,7 @@ class Moments:
         storage = _storage_of(table, storage, fourth=fourth)
         chosen, with_fourth = plan(storage, table.n_classes, table.n_features, fourth=fourth)
         if table.schema is not None and not fourth:
-            with_fourth = False  # those of indicators would be large, and are rarely read
+            with_fourth = False  # fourth moments of indicators are large and rarely read
         transform = None if power is None else parse_power(power, table)
         if holes and has_missing(table.x[:_FIRST_ROWS]):
             return _of_incomplete(table, chosen, transform, max_patterns, fourth=fourth)
@@ -292,14 +294,14 @@ class Moments:
         *,
         storage: str = "per-class",
     ) -> Moments:
-        """Return the sums of no rows: the identity of ``+``."""
+        """Return moments without rows: the identity of ``+``."""
         no_rows = np.zeros((0, n_features))
         labels = np.unique(as_labels(classes)) if np.size(classes) else np.zeros(0, np.int64)
         return cls.of(no_rows, labels[:0], storage=storage, fourth=False, classes=labels)
 
     @classmethod
     def of_archive(cls, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Moments:
-        """Return the moments that a file holds, after checking every shape and number."""
+        """Return the moments from the contents of a file, after checking shapes and values."""
         from suffice.persistence.moments_file import moments_from
 
         return moments_from(header, arrays)
@@ -326,12 +328,12 @@ class Moments:
 
     @property
     def storage(self) -> Storage:
-        """Which scatter is kept: ``"per-class"``, ``"pooled"``, ``"diagonal"`` or ``"rows"``."""
+        """How the scatter is stored: ``"per-class"``, ``"pooled"``, ``"diagonal"`` or ``"rows"``."""
         return self.scatter.storage
 
     @property
     def cells_lost(self) -> int:
-        """How many numbers were dropped to keep at most ``max_patterns`` patterns per class."""
+        """Number of values dropped to keep at most ``max_patterns`` patterns per class."""
         return 0 if self.patterns is None else int(self.patterns.lost.sum())
 
     @property
@@ -360,13 +362,13 @@ class Moments:
 
     @property
     def centred_means(self) -> Floats:
-        """μ_k minus the grand mean, low parts included, shape (K, d); zero for absent classes."""
+        """μ_k minus the grand mean, shape (K, d), with full precision; zero for empty classes."""
         centred = (self.means - self.grand_mean) + self.means_low
         return np.where(self.weights[:, None] > 0, centred, 0.0)
 
     @property
     def total_variances(self) -> Floats:
-        """Variance of each feature over all rows, shape (d,); zero where constant."""
+        """Variance of each feature over all rows, shape (d,); zero if the feature is constant."""
         between = (self.weights[:, None] * self.centred_means**2).sum(0)
         weight = max(self.total_weight, np.finfo(float).tiny)
         total = (self.scatter.pooled_diagonal() + between) / weight
@@ -380,7 +382,7 @@ class Moments:
 
     @property
     def encoding(self) -> Encoding | None:
-        """How a model reads the columns; None if all are numeric."""
+        """The encoding of the columns for a model; None if all are numeric."""
         if self.schema is None:
             return None
         level_weights = self.weights @ self.means[:, self.schema.n_numbers :]
@@ -408,7 +410,7 @@ class Moments:
         return some_features(self, np.array(positions, np.intp))
 
     def digest(self) -> str:
-        """Return the SHA-256 of exact sums: equal for the same rows, whatever the history."""
+        """Return the SHA-256 of exact sums; it is equal for equal rows, added in any order."""
         if self.exact is None:
             raise MissingStatisticsError(
                 "only exact sums have a digest, because others depend on the order of the rows "
@@ -423,14 +425,14 @@ class Moments:
             return _combined_exactly(self, other, 1)
         a, b = aligned(self, other)
         a, b = mean_filled_pair(a, b, 1.0)
-        # an overflow is an error that names its class and column
+        # a check below reports an overflow with its class and column
         with np.errstate(invalid="ignore", over="ignore"):
             total = combined(a, b)
         notations = merged_notations(self.notations, other.notations)
         return refuse_overflow(replace(total, notations=notations))
 
     def __radd__(self, other: object) -> Moments:
-        """Let ``sum(parts)`` work, which starts from 0."""
+        """Make ``sum(parts)`` work, which starts from 0."""
         return self if other == 0 else NotImplemented
 
     def __sub__(self, other: Moments) -> Moments:
@@ -446,7 +448,7 @@ class Moments:
         return refuse_overflow(replace(rest, notations=self.notations))
 
     def save(self, path: str | Path) -> None:
-        """Write a ``.moments`` file: one zip of arrays and a JSON header, never pickle."""
+        """Write a ``.moments`` file: a zip of arrays and a JSON header, without pickle."""
         from suffice.persistence import archive
         from suffice.persistence.moments_file import KIND, checked_state
 
@@ -478,14 +480,14 @@ def _sizes(table: Table) -> tuple[int, int, int]:
 
 
 def _storage_of(table: Table, storage: str, *, fourth: bool | None) -> str:
-    """Return the storage to plan for: rows are kept only if they are all numbers."""
+    """Return the storage to use; rows are kept only if all their columns are numeric."""
     if storage != "rows" or (table.schema is None and not has_missing(table.x)):
         return storage
     return "per-class" if fourth else "auto"
 
 
 def _refuse_lost_digits(total: Moments, table: Table) -> None:
-    """Raise where squares or weights are too small or too large for their sums."""
+    """Raise if squares or weights are too small or too large to be summed."""
     if total.power is None:
         refuse_vanishing(table, total.means, total.scatter.pooled_diagonal())
     refuse_weights(total)
@@ -500,7 +502,7 @@ def _of_exact(
     power: PowerTransform | str | None,
     numbered: bool,
 ) -> Moments:
-    """Return the exact sums of a table, and the moments that are read from them."""
+    """Return the moments of a table, computed from its exact sums."""
     if fourth:
         raise InvalidParameterError(
             "exact sums hold no fourth moments: leave out fourth=True, or collect ordinary sums"
@@ -524,7 +526,7 @@ def _of_exact(
 
 
 def from_exact(exact: ExactSums, feature_names: tuple[str, ...] | None) -> Moments:
-    """Return the moments that are read from exact sums."""
+    """Return the moments computed from exact sums."""
     means, means_low = exact.means()
     return Moments(
         classes=exact.classes,
@@ -540,7 +542,7 @@ def from_exact(exact: ExactSums, feature_names: tuple[str, ...] | None) -> Momen
 
 
 def _combined_exactly(a: Moments, b: Moments, sign: int) -> Moments:
-    """Return a + b, or a − b for ``sign`` −1, where at least one side is exact."""
+    """Return a + b, or a − b if ``sign`` is −1, if at least one of them has exact sums."""
     if not b.n_classes and not b.n_features:
         return a
     if sign > 0 and not a.n_classes and not a.n_features:
@@ -560,11 +562,11 @@ def _total(
     names: tuple[str, ...] | None,
     chunks: Iterable[ChunkSums],
 ) -> Moments:
-    """Return the sum of the chunks; the rows are not counted yet."""
+    """Return the total of the chunks; ``_counted`` adds the numbers of rows."""
     no_counts = np.zeros(len(classes), np.intp)
     total: Moments | None = None
     higher: list[HigherMoments | PowerSums | None] = []
-    # an overflow is reported later, by its row and column
+    # a later check reports an overflow with its row and column
     with np.errstate(invalid="ignore", over="ignore"):
         for sums in chunks:
             part = Moments(
@@ -581,13 +583,13 @@ def _total(
             )
             total = part if total is None else merged(total, part)
             higher.append(sums.higher)
-        assert total is not None  # a table of no rows is one chunk
-        # once for all chunks: a merge of each would take longer than its sums
+        assert total is not None  # an empty table gives one chunk
+        # merge all chunks at once: merging each one would take longer than its sums
         return replace(total, higher=HigherMoments.of_chunks(higher))
 
 
 def _counted(total: Moments, table: Table) -> Moments:
-    """Return the sums of a table with the numbers of its rows and its schema."""
+    """Return the sums of a table, with its counts of rows and its schema added."""
     # without weights, the weight of a class is its number of rows
     is_weighted = table.weight is not None
     counts = table.class_counts if is_weighted else total.weights.astype(np.intp)
@@ -601,7 +603,7 @@ def _of_device_rows(
     classes: LabelsLike | None,
     storage: str,
 ) -> Moments | None:
-    """Return the sums of rows on a device; None if the host has to read them."""
+    """Return the sums of rows on a device, or None if they must be computed on the host."""
     if not is_on_device(X) or not X.shape[0]:
         return None
     labels, codes = device.device_labels(X, y, classes)
@@ -637,7 +639,7 @@ def _of_device(
 
 
 def _usable_rows(table: Table) -> Table:
-    """Return the rows of positive weight; raise if one of them makes the sums infinite or NaN."""
+    """Return the rows with positive weight; raise if one makes the sums infinite or NaN."""
     if not table.has_absent_rows:
         refuse_unusable(table.x, table.names, table.weight)
     refuse_nonfinite(table.x, table.names, table.weight)
@@ -669,7 +671,7 @@ def _of_incomplete(
         )
         rows = rows.with_rows(power.apply(rows.x), rows.names)
     total = replace(empty, counts=rows.class_counts, weights=rows.class_weights)
-    # an overflow is reported below, by its row and column
+    # a check below reports an overflow with its row and column
     with np.errstate(invalid="ignore", over="ignore"):
         patterns, higher = incomplete_sums(rows, empty, storage, max_patterns)
         total = replace(with_patterns(total, patterns, storage), higher=higher)
@@ -680,7 +682,7 @@ def _of_incomplete(
 
 
 def _finished(total: Moments, *, with_fourth: bool, is_required: bool) -> Moments:
-    """Return the sums with filled numbers at their means; raise if fourth powers overflowed."""
+    """Return the sums with missing numbers filled with means; raise if fourth powers overflow."""
     if not with_fourth:
         return mean_filled(total)
     if is_required and total.fourth is None:

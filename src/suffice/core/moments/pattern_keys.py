@@ -1,4 +1,4 @@
-"""Labels for the sums of one class and one pattern of observed columns."""
+"""Text labels for pairs of a class and a pattern of observed columns."""
 
 import numpy as np
 
@@ -8,13 +8,13 @@ from suffice.core.table.matrix import missing_bits
 from suffice.errors import InvalidInputError
 from suffice.typing import Codes, Flags, Labels
 
-_DIGITS = 6  # of the class, in front of the columns
-_MANY_CELLS = 200_000  # from which compiled loops pay
-_LARGEST_TABLE = 1 << 20  # entries
+_DIGITS = 6  # digits of the class; the columns follow
+_MANY_CELLS = 200_000  # with fewer cells, compiled loops do not pay
+_LARGEST_TABLE = 1 << 20  # most entries of a table of all possible patterns
 
 
 def pattern_keys(class_of: Codes, observed: Flags) -> Labels:
-    """Return a text for each class and pattern: digits of the class, then 1 or 0 a column."""
+    """Return a key for each class and pattern: digits of the class, then 1 or 0 per column."""
     if class_of.max(initial=0) >= 10**_DIGITS:
         raise InvalidInputError(
             f"missing values in more than {10**_DIGITS:,} classes: use missing='indicator'"
@@ -40,7 +40,7 @@ def _powers_of_ten() -> Codes:
 
 
 def pattern_codes(rows: Table) -> tuple[Codes, Codes]:
-    """Return a code for the class and the pattern of each row (n,), and the first row of each."""
+    """Return a code for each row's class and pattern (n,), and the first row with each code."""
     codes = rows.codes
     n_columns = rows.x.shape[1]
     is_tall = rows.x.size >= _MANY_CELLS and rows.x.dtype.kind == "f"
@@ -55,7 +55,7 @@ def pattern_codes(rows: Table) -> tuple[Codes, Codes]:
 
 
 def _tabulated_codes(rows: Table) -> tuple[Codes, Codes]:
-    """Return the same as ``pattern_codes`` by a table of all possible patterns."""
+    """Return the result of ``pattern_codes``, computed by a table of all possible patterns."""
     from suffice.core.compiled import read_only
     from suffice.core.table.loops import number_patterns
 
@@ -69,11 +69,11 @@ def _tabulated_codes(rows: Table) -> tuple[Codes, Codes]:
 
 
 def smaller_patterns(patterns: Flags, counts: Codes, most: int) -> Flags:
-    """Return for each pattern (P, d) itself, if it is frequent, or one inside it that loses least.
+    """Replace each rare pattern (P, d) with one that has fewer columns; return all patterns.
 
-    At most ``most`` different patterns come back. Half of them are the most frequent. The others
-    are unions of blocks of neighbouring columns, few enough that all unions are affordable: one
-    of them fits any row.
+    At most ``most`` different patterns remain. Half of them are the most frequent ones. The others
+    are unions of blocks of neighbouring columns; there are so few blocks that all their unions are
+    allowed, so that every row fits one. Each pattern keeps as many of its columns as possible.
     """
     n_blocks = max(int(np.log2(most / 2)), 1)
     of_blocks = patterns.copy()
@@ -81,7 +81,7 @@ def smaller_patterns(patterns: Flags, counts: Codes, most: int) -> Flags:
         of_blocks[:, block] &= patterns[:, block].all(1, keepdims=True)
     frequent = patterns[np.argsort(-counts, kind="stable")[: most // 2]]
     columns = frequent.astype(np.float64)
-    # a pattern fits where it has no column that the row lacks
+    # a frequent pattern fits if all its columns are observed
     fits = (~patterns).astype(np.float64) @ columns.T == 0
     sizes = np.where(fits, columns.sum(1), -1.0)
     best = frequent[sizes.argmax(1)]

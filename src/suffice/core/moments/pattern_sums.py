@@ -52,12 +52,12 @@ _NEVER_ADDED = (
     "cannot forget these rows: some of them, or their pattern of missing values, were never added; "
     "forget only rows that were added"
 )
-_MOST_NUMBERS = 1 << 25  # in all pattern matrices together, if ``max_patterns`` limits them
+_MOST_NUMBERS = 1 << 25  # most numbers in all pattern matrices if ``max_patterns`` is set
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PatternBlocks:
-    """Blocks of rows of one class and one pattern: the patterns with sums, and single rows."""
+    """N blocks, each with rows of one class and one pattern: C patterns with sums, single rows."""
 
     class_of: Codes  # (N,), ascending
     observed: Flags  # (N, d)
@@ -65,7 +65,7 @@ class PatternBlocks:
     weights: Floats  # (N,)
     means: Floats  # (N, d), zero where not observed
     means_low: Floats  # (N, d)
-    scatters: Floats  # of the patterns (C, d, d), zero where not observed
+    scatters: Floats  # scatters of the patterns (C, d, d), zero where not observed
     with_scatter: Codes  # position of each pattern among the blocks  (C,)
 
 
@@ -73,14 +73,14 @@ class PatternBlocks:
 class PatternSums:
     """Sums of each class and pattern of observed columns, and the rows of rare patterns."""
 
-    by_pattern: Moments  # one class for each class and pattern
-    single_rows: Table  # of rare patterns, NaN where missing
+    by_pattern: Moments  # its classes are pairs of a class and a pattern
+    single_rows: Table  # rows of rare patterns, NaN where missing
     lost: Codes  # values dropped from each column to stay within ``limit``  (d,)
     limit: int | None = None  # maximum number of patterns per class, None for no limit
 
     @classmethod
     def of_table(cls, table: Table, empty: Moments, limit: int | None) -> PatternSums:
-        """Return the sums of rows of positive weight; ``empty`` has the same columns, no rows."""
+        """Return the sums of rows with positive weight; ``empty`` has the same columns, no rows."""
         return cls.with_higher_moments(table, empty, limit)[0]
 
     @classmethod
@@ -90,14 +90,14 @@ class PatternSums:
         empty: Moments,
         limit: int | None,
     ) -> tuple[PatternSums, HigherMoments]:
-        """Return the sums of rows of positive weight, and the higher moments of their columns."""
+        """Return the sums of rows with positive weight, and the higher moments of their columns."""
         no_loss = np.zeros(table.n_features, np.intp)
         patterns = no_patterns(empty)
         rows = _split_by_pattern(table, patterns.classes, least_rows=table.n_features)
         chunks = [] if rows.summed is None else chunks_of_rows(rows.summed, "per-class")
         sums = _added(patterns, rows, chunks, no_loss, limit)
         powers = [chunk.higher for chunk in chunks if isinstance(chunk.higher, PowerSums)]
-        if not powers:  # few rows are summed without them
+        if not powers:  # small tables are summed without powers
             return sums, HigherMoments.of_incomplete(table)
         observed = rows.observed[:, : table.x.shape[1]]
         of_patterns = HigherMoments.of_groups([part.of_observed(observed) for part in powers])
@@ -107,11 +107,11 @@ class PatternSums:
 
     @classmethod
     def of_complete(cls, m: Moments) -> PatternSums:
-        """Return complete rows as a single pattern in which every column is observed."""
+        """Return the moments of complete rows as one pattern, with every column observed."""
         k, d = m.means.shape
         if isinstance(m.scatter, PerClassScatter):
             scatters = m.scatter.values
-        else:  # a pooled scatter is read as a sum only, so one class (the heaviest) holds it
+        else:  # only the sum of a pooled scatter is used, so the heaviest class can hold it
             scatters = np.zeros((k, d, d))
             scatters[np.argmax(m.weights)] = m.pooled_scatter
         patterns = replace(
@@ -132,7 +132,7 @@ class PatternSums:
 
     @property
     def observed(self) -> Flags:
-        """Columns that each pattern has, (C, d)."""
+        """Whether each pattern has each column, (C, d)."""
         return read_keys(self.by_pattern.classes, self.by_pattern.n_features)[1]
 
     @property
@@ -141,12 +141,12 @@ class PatternSums:
 
     @property
     def n_patterns(self) -> int:
-        """Number of patterns with sums, in all classes."""
+        """Number of pairs of a class and a pattern that have sums, C."""
         return self.by_pattern.n_classes
 
     @property
     def blocks(self) -> PatternBlocks:
-        """Patterns with sums and single rows, by class."""
+        """The patterns with sums, and the single rows, sorted by class."""
         patterns = self.by_pattern
         rows = self.single_rows
         observed = ~np.isnan(rows.x)
@@ -184,7 +184,7 @@ class PatternSums:
         *,
         pooled: bool,
     ) -> PatternSums:
-        """Return the sums without rows that were added before."""
+        """Return the sums without the rows of ``other``, which were added before."""
         rows = _removed_rows(self.single_rows, other.single_rows)
         removed = _summed(other.by_pattern, rows.not_found, other.lost, None, least_rows=1)
         total, part = aligned(self.by_pattern, removed.by_pattern)
@@ -217,7 +217,7 @@ class PatternSums:
         is_single = (self.by_pattern.counts <= 1)[:, None] & (not pooled)
         slack = np.where(is_single, 1e-8, ROUNDING) * peaks[self.class_of]
         varies = ~is_constant[self.class_of]
-        # a single row has no squares, and no rows have negative ones
+        # the sum of squares of a single row is zero, and no sum of squares is negative
         excess = np.where(is_single, np.abs(squares), -squares)
         if not pooled and (varies & (excess > slack)).any():
             raise ForgetError(_NEVER_ADDED)
@@ -227,7 +227,10 @@ class PatternSums:
         return replace(self, by_pattern=replace(self.by_pattern, scatter=scatter))
 
     def with_classes(self, classes: Labels, sources: Codes) -> PatternSums:
-        """Return the sums over other classes; each has the rows of an old one, −1 for no rows."""
+        """Return the sums with other classes.
+
+        ``sources`` gives, for each new class, the old class with the same rows, or −1.
+        """
         new_class = np.full(self.n_classes, -1)
         new_class[sources[sources >= 0]] = np.flatnonzero(sources >= 0)
         kept = np.flatnonzero(new_class[self.class_of] >= 0)
@@ -240,14 +243,14 @@ class PatternSums:
         )
 
     def select(self, columns: Codes) -> PatternSums:
-        """Return the sums of some features only; patterns that differed elsewhere merge."""
+        """Return the sums of some features; patterns that differ only in others are merged."""
         keys = pattern_keys(self.class_of, self.observed[:, columns])
         patterns = _regrouped(some_features(self.by_pattern, columns), keys)
         rows = self.single_rows.with_rows(self.single_rows.x[:, columns])
         return _summed(patterns, rows, self.lost[columns], self.limit, least_rows=len(columns))
 
     def mapped(self, T: Floats) -> PatternSums:
-        """Return the sums of T x, where T moves features and adds levels to each other."""
+        """Return the sums of T x, where T reorders features and merges levels."""
         is_source = (T != 0).T
 
         def lacks_source(is_missing: Flags) -> Flags:
@@ -265,7 +268,7 @@ class PatternSums:
         )
 
     def by_column(self) -> ColumnSums:
-        """Return the sums of each class and column alone."""
+        """Return the sums of each class and column."""
         blocks = self.blocks
         sums = _available_sums(blocks, self.n_classes, pairs=False)
         counts = np.zeros(sums.weights.shape, np.intp)
@@ -288,7 +291,7 @@ class PatternSums:
 
 
 def no_patterns(empty: Moments) -> Moments:
-    """Return the sums of no pattern, for the features of moments without rows."""
+    """Return the sums of no pattern, with the features of ``empty``."""
     d = empty.n_features
     none = np.zeros(0, np.intp)
     return replace(
@@ -299,22 +302,23 @@ def no_patterns(empty: Moments) -> Moments:
 
 
 def float_rows(rows: Table) -> Table:
-    """Return rows as float64 numbers alone, an indicator column for every level."""
+    """Return rows as float64 numbers, with an indicator column for every level."""
     if rows.schema is not None:
         rows = all_numbers(rows)
     return rows.with_rows(np.asarray(rows.x, np.float64))
 
 
 class _SplitRows(NamedTuple):
-    """Rows of the patterns that are summed, and the single rows of the others."""
+    """Rows of frequent patterns, which are summed, and rows of rare patterns, which are kept."""
 
-    summed: Table | None  # a class for each pattern, and one for the single rows
-    observed: Flags  # columns of each pattern that is summed  (P, d)
+    # all rows; the classes are the P summed patterns and one more for the other rows
+    summed: Table | None
+    observed: Flags  # whether each summed pattern has each column  (P, d)
     single: Table
 
 
 def _split_by_pattern(rows: Table, known: Labels, *, least_rows: int) -> _SplitRows:
-    """Split rows into those of a known or frequent pattern, and the others."""
+    """Split rows into those of frequent patterns or of patterns in ``known``, and the others."""
     codes, first_row = pattern_codes(rows)
     observed = np.ones((len(first_row), rows.n_features), bool)  # indicators are never missing
     observed[:, : rows.x.shape[1]] = ~np.isnan(rows.x[first_row])
@@ -324,7 +328,7 @@ def _split_by_pattern(rows: Table, known: Labels, *, least_rows: int) -> _SplitR
     if not is_summed.any():
         return _SplitRows(summed=None, observed=observed[:0], single=rows)
     summed_keys = np.sort(keys[is_summed])
-    # single rows go to one more class, which is dropped
+    # the other rows get one more class, whose sums are dropped
     places = np.where(is_summed, np.searchsorted(summed_keys, keys), len(summed_keys))
     return _SplitRows(
         summed=replace(rows, classes=np.append(summed_keys, ""), codes=places[codes]),
@@ -340,7 +344,7 @@ def _added(
     lost: Codes,
     limit: int | None,
 ) -> PatternSums:
-    """Add rows, whose sums are given in chunks, to patterns."""
+    """Add rows to the patterns; ``chunks`` holds the sums of ``rows.summed``."""
     if rows.summed is not None:
         sums = total_of_chunks(chunks, rows.summed, patterns)
         new_patterns = some_classes(sums, np.arange(len(rows.observed)))
@@ -358,14 +362,14 @@ def _summed(
     *,
     least_rows: int,
 ) -> PatternSums:
-    """Add rows to the sums of their pattern if it has any, or at least so many rows."""
+    """Add rows to the sums of their patterns; a new pattern needs ``least_rows`` rows."""
     split = _split_by_pattern(rows, patterns.classes, least_rows=least_rows)
     chunks = [] if split.summed is None else chunks_of_rows(split.summed, "per-class")
     return _added(patterns, split, chunks, lost, limit)
 
 
 def _regrouped(patterns: Moments, keys: Labels) -> Moments:
-    """Return the patterns under other keys, merging those of one key."""
+    """Return the patterns with other keys; patterns with the same key are merged."""
     labels, code_of = np.unique(keys, return_inverse=True)
     observed = read_keys(keys, patterns.n_features)[1]
     is_pair = observed[:, :, None] & observed[:, None, :]
@@ -376,7 +380,7 @@ def _regrouped(patterns: Moments, keys: Labels) -> Moments:
         scatter=PerClassScatter(patterns.scatters * is_pair),
     )
     total = over_classes(some_classes(patterns, np.zeros(0, np.intp)), labels)
-    # merge the first pattern of every key, then the second, and so on
+    # merge the first pattern with each key, then the second, and so on
     turn_of = places_within(code_of, np.arange(len(code_of)))
     for turn in range(int(turn_of.max(initial=-1)) + 1):
         members = np.flatnonzero(turn_of == turn)
@@ -386,9 +390,9 @@ def _regrouped(patterns: Moments, keys: Labels) -> Moments:
 
 
 def _inherited(patterns: Moments) -> Moments:
-    """Return patterns without rows giving their scatter to one of the same columns that has rows.
+    """Move the scatter of patterns without rows to patterns with rows and the same columns.
 
-    Where scatter is pooled over classes, any class may hold the scatter of a pattern.
+    If scatter is pooled over classes, any class may hold the scatter of a pattern.
     """
     observed = read_keys(patterns.classes, patterns.n_features)[1]
     group_of = np.unique(observed, axis=0, return_inverse=True)[1]
@@ -403,7 +407,7 @@ def _inherited(patterns: Moments) -> Moments:
 
 
 def _coarsened(sums: PatternSums, limit: int) -> PatternSums:
-    """Return the sums with at most ``limit`` patterns a class, rare ones cut to a smaller one."""
+    """Return the sums with at most ``limit`` patterns per class; rare ones lose columns."""
     rows = sums.single_rows
     k = rows.n_classes
     d = rows.n_features
@@ -438,7 +442,7 @@ def _coarsened(sums: PatternSums, limit: int) -> PatternSums:
 
 
 def _available_sums(blocks: PatternBlocks, n_classes: int, *, pairs: bool) -> AvailableSums:
-    """Return the sums of columns, and products of all pairs or squares only."""
+    """Return the sums over available cases: products of all pairs, or squares only."""
     k = n_classes
     d = blocks.observed.shape[1]
     weights = np.zeros((k, d))
@@ -453,7 +457,7 @@ def _available_sums(blocks: PatternBlocks, n_classes: int, *, pairs: bool) -> Av
         members = slice(edges[c], edges[c + 1])
         observed = blocks.observed[members].astype(np.float64)
         w = blocks.weights[members, None] * observed
-        # the mean about the first value of each column, so that no digit is lost
+        # compute the mean relative to the first value of each column, so that it keeps all digits
         pivot = blocks.means[members][observed.argmax(0), np.arange(d)]
         delta = observed * ((blocks.means[members] - pivot) + blocks.means_low[members])
         weights[c] = w.sum(0)
@@ -470,7 +474,7 @@ def _available_sums(blocks: PatternBlocks, n_classes: int, *, pairs: bool) -> Av
 
 
 def _stacked(a: Table, b: Table) -> Table:
-    """Return the rows of both tables."""
+    """Return a table with the rows of both."""
     has_no_weights = a.weight is None and b.weight is None
     return Table(
         x=np.concatenate([a.x, b.x]),
@@ -481,18 +485,18 @@ def _stacked(a: Table, b: Table) -> Table:
 
 
 class _RemovedRows(NamedTuple):
-    """What is left when rows are removed from others."""
+    """The result of removing rows from a table."""
 
     left: Table  # rows that were not removed
-    not_found: Table  # rows to remove that were not there
+    not_found: Table  # rows to remove that were not in the table
 
 
 def _removed_rows(total: Table, part: Table) -> _RemovedRows:
     """Remove the rows of ``part`` from ``total``."""
     rows = _stacked(total, part)
-    values = np.where(np.isnan(rows.x), np.nan, rows.x)  # every NaN has the same bits
+    values = np.where(np.isnan(rows.x), np.nan, rows.x)  # gives every NaN the same bits
     fields = np.column_stack([rows.codes, rows.weights, values])
-    fields = np.ascontiguousarray(fields + 0.0)  # −0 and 0 have the same bits
+    fields = np.ascontiguousarray(fields + 0.0)  # turns −0 into 0, so that their bits agree
     row_bytes = fields.view(f"V{fields.shape[1] * 8}").ravel()
     ids = np.unique(row_bytes, return_inverse=True)[1]
     total_ids = ids[: total.n_rows]

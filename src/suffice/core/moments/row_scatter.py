@@ -1,8 +1,8 @@
 """Scatter stored as the rows themselves, for tables with fewer rows than features.
 
-A table of 63 rows and 2,308 features holds fewer numbers than one of its scatter matrices. Its rows
-can be added and removed exactly, and every model of such a table can be computed from their inner
-products.
+A table of 63 rows and 2,308 features holds fewer numbers than one scatter matrix of it. The rows
+can be added and removed exactly, and every model of such a table can be computed from the inner
+products of its rows.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from suffice.typing import Array, Codes, Floats
 
 MOST_NUMBERS = (
     1 << 27
-)  # largest size of the scatter matrices that stored rows may be converted to
+)  # stored rows may be converted to K matrices with at most so many numbers, else to one
 
 
 class CentredRows(NamedTuple):
-    """Rows sorted by class, about the means of their classes."""
+    """Rows sorted by class, minus their class means."""
 
     rows: Floats  # z = x − μ_k  (r, d)
     weights: Floats  # w  (r,)
@@ -32,7 +32,7 @@ class CentredRows(NamedTuple):
 
 
 class ClassSums(NamedTuple):
-    """What rows sum to in each class, read-only."""
+    """Means and sums of squares of the rows of each class; the arrays are read-only."""
 
     means: Floats  # μ, high part; zero without rows  (K, d)
     means_low: Floats  # μ, low part  (K, d)
@@ -41,9 +41,9 @@ class ClassSums(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RowScatter:
-    """M_k = Σ w (x − μ_k)(x − μ_k)ᵀ, kept as the rows x of class k and their weights w.
+    """M_k = Σ w (x − μ_k)(x − μ_k)ᵀ, stored as the rows x of class k and their weights w.
 
-    Anyone who has such sums has the rows.
+    Such sums contain the rows, so they are not private.
     """
 
     rows: Array  # x, sorted by class  (r, d), float32 or float64
@@ -81,12 +81,12 @@ class RowScatter:
 
     @property
     def has_few_rows(self) -> bool:
-        """Whether inner products of rows are fewer than those of features."""
+        """Whether there are fewer rows than features, so that their Gram matrix is smaller."""
         return len(self.rows) < self.n_features
 
     @property
     def becomes(self) -> Literal["per-class", "pooled"]:
-        """The storage that takes over once it holds fewer numbers."""
+        """The dense storage that replaces the rows once it holds fewer numbers."""
         n_numbers = self.n_classes * self.n_features**2
         return "per-class" if n_numbers <= MOST_NUMBERS else "pooled"
 
@@ -97,12 +97,12 @@ class RowScatter:
         return len(self.rows) > n_matrices * self.n_features
 
     def rows_of(self, k: int) -> slice:
-        """Return where the rows of a class stand."""
+        """Return the slice of the rows of a class."""
         lo, hi = np.searchsorted(self.codes, [k, k + 1])
         return slice(int(lo), int(hi))
 
     def centred(self, out: Floats | None = None) -> CentredRows:
-        """Return the rows about their class means, written to the first rows of ``out``."""
+        """Return the rows minus their class means, in the first rows of ``out`` if given."""
         z = np.empty(self.rows.shape) if out is None else out[: len(self.rows)]
         for k in np.unique(self.codes):
             block = self.rows_of(int(k))
@@ -110,12 +110,12 @@ class RowScatter:
         return CentredRows(z, self.row_weights, self.codes)
 
     def means(self) -> tuple[Floats, Floats]:
-        """Return the mean of each class (K, d) in two parts, high and low; zero without rows."""
+        """Return the class means (K, d) in two parts, high and low; zero for empty classes."""
         return self._class_sums.means, self._class_sums.means_low
 
     @cached_property
     def _class_sums(self) -> ClassSums:
-        """Means and sums of squares of each class; one fit reads them several times."""
+        """Means and sums of squares of each class, cached since a fit reads them repeatedly."""
         means = np.zeros((self.n_classes, self.n_features))
         means_low = np.zeros_like(means)
         squares = np.zeros_like(means)
@@ -132,8 +132,8 @@ class RowScatter:
         return ClassSums(means, means_low, squares)
 
     def _centre(self, block: slice, out: Floats) -> Floats:
-        """Write rows of a class less their mean; return the mean less the first row, (d,)."""
-        # the first row is taken off first, so that a large mean costs no digits
+        """Write the rows of a class minus their mean; return the mean minus the first row, (d,)."""
+        # subtract the first row first, so that no digits are lost if the mean is large
         np.subtract(self.rows[block], self.rows[block.start], out=out, dtype=np.float64)
         share = self.row_weights[block] / self.row_weights[block].sum()
         offset = np.zeros(self.n_features)
@@ -168,8 +168,8 @@ class RowScatter:
         return np.asarray(self.diagonals().sum(0))
 
     def by_class(self, change: Callable[[Array], Array]) -> RowScatter:
-        """Return the rows of other classes, by a change of the first axis."""
-        # number 0 stands for a class without rows
+        """Return the scatter of other classes; ``change`` maps arrays with an entry per class."""
+        # apply it to the class numbers plus 1; the result is 0 for a class without rows
         sources = change(np.arange(1, self.n_classes + 1)) - 1
         places = [np.flatnonzero(self.codes == k) for k in sources]
         taken = np.concatenate([np.zeros(0, np.intp), *places])
@@ -195,7 +195,7 @@ class RowScatter:
         return replace(self, row_weights=factors[self.codes] * self.row_weights)
 
     def shifted(self, weights: Floats, deltas: Floats) -> RowScatter:  # noqa: ARG002
-        """Return the rows as they are: they move with their means."""
+        """Return the rows unchanged: their scatter includes the shift of the means."""
         return self
 
     def plus(self, other: RowScatter) -> RowScatter:
@@ -208,10 +208,10 @@ class RowScatter:
         )
 
     def minus(self, other: RowScatter) -> RowScatter:
-        """Return the rows without those of ``other``, each of which must be here."""
+        """Return the rows without those of ``other``; raise if one of them is not found."""
         kept = np.ones(len(self.rows), bool)
         places: dict[bytes, list[int]] = {}
-        precision = min(self.rows.dtype, other.rows.dtype)  # of the less precise of the two
+        precision = min(self.rows.dtype, other.rows.dtype)  # the lower of the two precisions
         for i, key in enumerate(self._keys(precision)):
             places.setdefault(key, []).append(i)
         for i, key in enumerate(other._keys(precision)):
@@ -230,8 +230,8 @@ class RowScatter:
         )
 
     def _keys(self, precision: np.dtype[np.floating]) -> list[bytes]:
-        """Return what two rows have in common if they are the same."""
-        # minus zero is zero
+        """Return a key for each row; equal rows have equal keys."""
+        # adding zero turns −0 into 0
         rows = self.rows.astype(precision) + np.zeros(1, precision)
         keys = []
         for row, weight, code in zip(rows, self.row_weights, self.codes, strict=True):

@@ -1,4 +1,4 @@
-"""Second and fourth moments about the class means: whole, pooled, as diagonals, or as rows."""
+"""Scatter about the class means, stored per class, pooled, as diagonals or as rows."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from suffice.errors import MissingStatisticsError
 from suffice.typing import Array, Codes, Floats
 
 Storage = Literal["per-class", "pooled", "diagonal", "rows"]
-ROUNDING = 1e3 * EPS  # of the largest sum held so far; a smaller one cannot be told from zero
+ROUNDING = 1e3 * EPS  # a sum below this share of its earlier largest value may be rounding
 
 
 def as_columns(weights: Array) -> Array:
-    """Return weights of classes (K, 1), or of the columns of each (K, d), to multiply (K, d)."""
+    """Return weights (K,) as (K, 1), or (K, d) unchanged, so that they multiply (K, d)."""
     return weights[:, None] if weights.ndim == 1 else weights
 
 
@@ -32,7 +32,7 @@ class ReadOut(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _StoredScatter:
-    """What the three storages of sums share; each overrides what it can answer."""
+    """Base of the three storages of sums; each overrides the methods that it supports."""
 
     source: Floats | ReadOut
     storage: ClassVar[Storage]
@@ -59,11 +59,11 @@ class _StoredScatter:
         return np.asarray(self.diagonals().sum(0))
 
     def by_class(self, change: Callable[[Floats], Floats]) -> Self:
-        """Return the sums of other classes, by a change of the first axis."""
+        """Return the sums of other classes; ``change`` maps the first axis."""
         return type(self)(change(self.values))
 
     def scaled_by_class(self, factors: Floats) -> Self:
-        """Return f_k M_k; a pooled sum has none of them."""
+        """Return f_k M_k; pooled sums cannot be scaled by class."""
         n_further_axes = self.values.ndim - 1
         return type(self)(factors.reshape(-1, *[1] * n_further_axes) * self.values)
 
@@ -84,7 +84,7 @@ class _StoredScatter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PerClassScatter(_StoredScatter):
-    """One matrix per class, M (K, d, d): every model can be read from it."""
+    """One matrix per class, M (K, d, d): every model can be computed from it."""
 
     storage: ClassVar[Storage] = "per-class"
 
@@ -106,7 +106,7 @@ class PerClassScatter(_StoredScatter):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PooledScatter(_StoredScatter):
-    """One matrix for all classes, Σ_k M_k (d, d), however many classes there are."""
+    """One matrix for all classes together, Σ_k M_k (d, d)."""
 
     storage: ClassVar[Storage] = "pooled"
 
@@ -137,11 +137,11 @@ class DiagonalScatter(_StoredScatter):
         return type(self)(self.values[:, columns])
 
     def mapped(self, T: Floats) -> Self:
-        """Return the sums of squares of T x, where T only moves features."""
+        """Return the sums of squares of T x, where T only reorders features."""
         return type(self)(self.values @ T.T)
 
     def shifted(self, weights: Floats, deltas: Floats) -> DiagonalScatter:
-        """Return diag M_k + weight_k δ_k²; weights are (K,), or (K, d)."""
+        """Return diag M_k + weight_k δ_k²; ``weights`` is (K,) or (K, d)."""
         return DiagonalScatter(self.values + as_columns(weights) * deltas**2)
 
 
@@ -155,12 +155,12 @@ SCATTERS: Mapping[str, type[PerClassScatter] | type[PooledScatter] | type[Diagon
 
 
 def scatter_shape(storage: str, k: int, d: int) -> tuple[int, ...]:
-    """Return the shape of what a storage keeps of k classes in d features."""
+    """Return the shape of a storage's array for k classes and d features."""
     return {"per-class": (k, d, d), "pooled": (d, d), "diagonal": (k, d)}[storage]
 
 
 def coarser_storage(a: Scatter, b: Scatter) -> Storage:
-    """Return the storage of the sum of two scatters: the one that keeps less."""
+    """Return the storage of the sum of two scatters: the one with less detail."""
     storages = (a.storage, b.storage)
     for storage in ("diagonal", "pooled", "per-class"):
         if storage in storages:
@@ -169,7 +169,7 @@ def coarser_storage(a: Scatter, b: Scatter) -> Storage:
 
 
 def added(a: Scatter, b: Scatter, sign: float) -> Scatter:
-    """Return a + b, or a − b for ``sign`` −1, in the coarser storage of the two."""
+    """Return a + b, or a − b if ``sign`` is −1, in the storage with less detail."""
     if isinstance(a, RowScatter) and isinstance(b, RowScatter):
         return _dense_if_outgrown(a.plus(b)) if sign > 0 else a.minus(b)
     storage = coarser_storage(a, b)
@@ -181,7 +181,7 @@ def added(a: Scatter, b: Scatter, sign: float) -> Scatter:
 
 
 def _dense_if_outgrown(rows: RowScatter) -> Scatter:
-    """Return rows as long as they are fewer than the numbers of the storage they stand for."""
+    """Return the rows, or their dense scatter if that holds fewer numbers."""
     if not rows.is_outgrown:
         return rows
     if rows.becomes == "pooled":
@@ -194,13 +194,13 @@ def _signed_sum(a: Floats, b: Floats, sign: float) -> Floats:
 
 
 class FourthMoments(NamedTuple):
-    """Sums over z = x − μ_k for Ledoit & Wolf's (2004) Σ ‖z‖⁴; the thirds let it be merged."""
+    """Sums over z = x − μ_k for Σ ‖z‖⁴ of Ledoit & Wolf (2004); merging needs the third moments."""
 
     thirds: Floats  # Σ w z_i² z_j   (K, d, d)
     fourths: Floats  # Σ w z_i² z_j²  (K, d, d)
 
     def changed(self, change: Callable[[Floats], Floats]) -> FourthMoments:
-        """Return both sums after the same change."""
+        """Return both sums after ``change``."""
         return FourthMoments(thirds=change(self.thirds), fourths=change(self.fourths))
 
     def recentred(
@@ -210,7 +210,7 @@ class FourthMoments(NamedTuple):
         scatters: Floats,
         shift: Floats,
     ) -> FourthMoments:
-        """Return the sums over z + e, given Σw, Σ w z (K, d), Σ w z zᵀ and the shift e (K, d)."""
+        """Return the sums over z + e, given Σ w (K,), Σ w z (K, d), Σ w z zᵀ and e (K, d)."""
         variances = np.diagonal(scatters, axis1=1, axis2=2)
         w = weights[:, None, None]
         ei = shift[:, :, None]

@@ -1,6 +1,6 @@
-"""Moments of mixed tables over one schema: the levels and the fills of both sides.
+"""Bring moments of mixed tables to one schema, with the same levels and the same fill values.
 
-Sums over a wider schema are those of x' = T x, where T moves features and adds levels together.
+Sums for a wider schema are the sums of x' = T x, where T reorders features and merges levels.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def same_schema(a: Moments, b: Moments) -> tuple[Moments, Moments]:
-    """Return both over the levels of either side; a level that one has not seen is zero there."""
+    """Return both moments with the levels of either; a level that one lacks has weight zero."""
     a = _named_numbers(a, b.schema)
     b = _named_numbers(b, a.schema)
     if a.schema is None and b.schema is None:
@@ -50,7 +50,7 @@ def _level_weights(m: Moments, schema: Schema) -> Floats:
 
 
 def _named_numbers(m: Moments, schema: Schema | None) -> Moments:
-    """Return plain numbers under a schema, where the other side marks missing numbers."""
+    """Give moments of numeric columns a schema if ``schema`` has indicators of missing numbers."""
     if m.schema is not None or schema is None or schema.categories:
         return m
     plain = Schema(tuple(Number(number.name) for number in schema.numbers))
@@ -61,16 +61,16 @@ def _named_numbers(m: Moments, schema: Schema | None) -> Moments:
 
 
 def under_schema(m: Moments, schema: Schema) -> Moments:
-    """Return the same sums over the features of a wider schema."""
+    """Return the sums with the features of a wider schema."""
     if m.schema is None or m.schema == schema:
         return m
     places = m.schema.places_in(schema)
     old_features = np.flatnonzero(places >= 0)
     new_features = places[old_features]
-    # x' = T x, T zero for levels that were not seen
+    # x' = T x, where T has a zero row for each new level
     T = np.zeros((schema.n_features, m.schema.n_features))
     np.add.at(T, (new_features, old_features), 1.0)
-    # a missing x filled by c' instead of c:  x' = x + (c' − c) · [x is missing]
+    # a missing x is filled with c' instead of c:  x' = x + (c' − c) · [x is missing]
     filled = m.schema.filled
     fills = schema.fills[np.searchsorted(schema.filled, places[filled])]
     old_fills = fills_of(m.schema, m.power)
@@ -105,7 +105,7 @@ def under_schema(m: Moments, schema: Schema) -> Moments:
 
 
 def _sources(places: Codes, old: Schema, new: Schema) -> Codes:
-    """Return the old position of each number of a wider schema, −1 where it has none."""
+    """Return the old position of each numeric column of a wider schema, or −1 if it is new."""
     sources = np.full(new.n_numbers, -1)
     sources[places[: old.n_numbers]] = np.arange(old.n_numbers)
     return sources
@@ -120,26 +120,26 @@ def _mapped_squares(
     steps: Floats,
     old_fills: Floats,
 ) -> DiagonalScatter:
-    """Return the sums of squares of T x, which diagonals alone do not tell."""
+    """Return the sums of squares of T x; squares of merged levels follow from their weights."""
     filled = old.filled
     places = old.places_in(new)[filled]
     squares = m.diagonals @ np.square(T).T
-    # Σ w (x − μ)(h − p) = w p (c − μ) of the indicator h of missing values, in class k
+    # Σ w (x − μ)(h − p) = w p (c − μ), where h indicates missing values, filled with c
     gaps = old_fills - m.means[:, filled] - m.means_low[:, filled]
     squares[:, places] += 2 * steps * _missing_weights(m, old) * gaps
-    # Σ w (m − p)² = w p (1 − p) of an indicator m
+    # Σ w (m − p)² = w p (1 − p) for an indicator m
     shares = wider.means[:, new.n_numbers :]
     squares[:, new.n_numbers :] = m.weights[:, None] * shares * (1 - shares)
     return DiagonalScatter(squares)
 
 
 def _missing_weights(m: Moments, schema: Schema) -> Floats:
-    """Return the weight of the missing values of each filled number, (K, h)."""
+    """Return the weight of the missing values in each filled column, (K, h)."""
     return m.weights[:, None] * m.means[:, schema.n_numbers : schema.first_level]
 
 
 def mapped(m: Moments, T: Floats) -> Moments:
-    """Return the sums of T x, where T moves features and adds levels to each other."""
+    """Return the sums of T x, where T reorders features and merges levels."""
     fourth = m.fourth
     if fourth is not None:
         adds_features = np.count_nonzero(T, axis=1).max(initial=0) > 1
@@ -158,14 +158,14 @@ def mapped(m: Moments, T: Floats) -> Moments:
 
 
 def fills_of(schema: Schema, power: PowerTransform | None) -> Floats:
-    """Return what stands in the missing values of filled numbers, in the units of sums, (h,)."""
+    """Return the fill values of missing numbers, transformed like the summed rows, (h,)."""
     if power is None:
         return schema.fills
     return np.asarray(power.select(schema.filled).apply(schema.fills[None])[0])
 
 
 def without_filled_cells(m: Moments) -> Moments:
-    """Return moments whose third and fourth moments are those of the observed cells."""
+    """Return moments whose third and fourth moments are over the observed cells only."""
     if m.schema is None or m.higher is None or not len(m.schema.filled):
         return m
     filled_weights = np.zeros(m.schema.n_numbers)
@@ -176,12 +176,12 @@ def without_filled_cells(m: Moments) -> Moments:
 
 
 def mean_filled(m: Moments) -> Moments:
-    """Return moments whose missing numbers, if filled, are filled by the mean of the others."""
+    """Return moments whose filled numbers have the mean of the observed numbers."""
     return _refilled([m], [1.0])[0]
 
 
 def mean_filled_pair(a: Moments, b: Moments, sign: float) -> tuple[Moments, Moments]:
-    """Return aligned moments filled by the mean of their sum, or of a − b for ``sign`` −1."""
+    """Return aligned moments filled with the mean of a + b, or of a − b if ``sign`` is −1."""
     filled_a, filled_b = _refilled([a, b], [1.0, sign])
     return filled_a, filled_b
 
@@ -197,7 +197,7 @@ def _refilled(parts: list[Moments], signs: list[float]) -> list[Moments]:
     observed = np.zeros(len(filled))
     largest = np.abs(fills)
     for m, sign in zip(parts, signs, strict=True):
-        # cells filled by c add nothing:  Σ w (x − c) is that of observed ones
+        # Σ w (x − c) is a sum over observed cells only, since filled cells have x = c
         gaps += sign * m.weights @ ((m.means[:, filled] - fills) + m.means_low[:, filled])
         missing_shares = m.means[:, schema.n_numbers : schema.first_level]
         observed += sign * m.weights @ (1 - missing_shares)

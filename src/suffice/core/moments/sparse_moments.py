@@ -1,4 +1,4 @@
-"""Moments of sparse rows, from the non-zero cells alone."""
+"""Moments of sparse rows, computed from their non-zero cells."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sparse_table(
     *,
     classes: LabelsLike | None = None,
 ) -> Table:
-    """Return sparse rows with their labels and weights, checked; ``x`` is SciPy's CSR array."""
+    """Return a checked table of sparse rows, labels and weights; ``x`` is a SciPy CSR array."""
     rows = CountRows.of_sparse(X)
     labels = as_labels(to_numpy(y))
     require_as_many(rows.n_rows, len(labels))
@@ -50,7 +50,7 @@ def sparse_table(
 def moments_of_sparse_table(
     table: Table, *, storage: Literal["pooled", "diagonal"]
 ) -> Moments:
-    """Return moments of sparse rows: variances of each class, or one scatter of all classes."""
+    """Return moments of sparse rows with diagonal or pooled scatter."""
     rows = CountRows.of_sparse(table.x)
     codes = table.codes
     w = table.weights
@@ -58,7 +58,7 @@ def moments_of_sparse_table(
     weights = table.class_weights
     per_row = np.divide(1.0, weights, out=np.zeros(n_classes), where=weights > 0)[:, None]
     means = _class_sums(rows, codes, w, n_classes) * per_row
-    # Σ w (x − μ)² = Σ over non-zero cells of w (x − μ)², and μ² for the weight of the others
+    # Σ w (x − μ)² = Σ over non-zero cells of w (x − μ)² + μ² Σ over zero cells of w
     about_means = rows.values - means[codes[rows.row_of_cell], rows.columns]
     squares = _class_sums(replace(rows, values=np.square(about_means)), codes, w, n_classes)
     ones = replace(rows, values=np.ones(rows.n_cells))
@@ -81,7 +81,7 @@ def moments_of_sparse_table(
 
 
 def _pooled_scatter(table: Table, means: Floats, diagonals: Floats) -> PooledScatter:
-    """Return Σ w (x − μ)(x − μ)ᵀ over all classes, (d, d); its diagonal is known better."""
+    """Return Σ w (x − μ)(x − μ)ᵀ over all classes, (d, d), with the more accurate diagonal."""
     # Σ_i w_i x_i x_iᵀ − Σ_k w_k μ_k μ_kᵀ
     products = weighted_products(CountRows.of_sparse(table.x), table.weights)
     between = np.sqrt(table.class_weights)[:, None] * means

@@ -1,4 +1,4 @@
-"""Moments that were stated as parameters instead of collected from rows."""
+"""Moments that stand for given parameters instead of rows."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from suffice.core.moments.moments import Moments
 
 
 def is_stated(moments: Moments) -> bool:
-    """Return whether parameters were stated: a class with one row has no scatter."""
+    """Return whether the moments stand for given parameters: scatter with one row per class."""
     if moments.storage == "pooled" or np.any(moments.counts > 1):
         return False
     scatter = moments.scatter.diagonals()

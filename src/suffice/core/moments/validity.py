@@ -1,7 +1,7 @@
-"""The law of every moments value: finite sums that some rows could have.
+"""Checks of moments: their sums must be finite, and some rows must be able to have them.
 
-``refuse_overflow`` guards the result of every operation; ``refuse_impossible`` guards what comes
-from files and what is left after rows were forgotten.
+``refuse_overflow`` checks the result of every operation. ``refuse_impossible`` checks moments from
+files, and moments after rows were forgotten.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from suffice.typing import Array, Floats
 if TYPE_CHECKING:
     from suffice.core.moments.moments import Moments
 
-_SLACK = 1e-6  # relative error that adding and forgetting rows may leave in a sum
-_RANK_SLACK = 1e-4  # the same of an eigenvalue, relative to the variances
+_SLACK = 1e-6  # largest relative error of a sum after rows were added and forgotten
+_RANK_SLACK = 1e-4  # largest error of an eigenvalue, relative to the variances
 
 
 def refuse_overflow(m: Moments) -> Moments:
-    """Return moments whose sums are finite; raise where rows, together, make one overflow.
+    """Return the moments if their sums are finite; raise if some sum overflows.
 
-    Fourth moments, which few models read, are dropped if they alone overflow.
+    If only the fourth moments overflow, they are dropped, since few models use them.
     """
     refuse_weights(m)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -42,7 +42,7 @@ def refuse_overflow(m: Moments) -> Moments:
 
 
 def refuse_weights(m: Moments) -> None:
-    """Raise where the weights of the rows, together, overflow."""
+    """Raise if the sum of the weights overflows."""
     with np.errstate(over="ignore"):
         total = m.weights.sum()
     if not np.isfinite(total):
@@ -62,7 +62,7 @@ def without_overflown_fourth(m: Moments) -> Moments:
 
 
 def is_finite(m: Moments) -> bool:
-    """Return whether all sums but the fourth moments are finite, and squares of means, too."""
+    """Return whether all sums and squares of means are finite; ignore the fourth moments."""
     with np.errstate(over="ignore", invalid="ignore"):
         squares = _squares_about_zero(m)
         finite = (
@@ -78,12 +78,12 @@ def is_finite(m: Moments) -> bool:
 
 
 def _squares_about_zero(m: Moments) -> Floats:
-    """Return a bound of Σ w (x̄ − c)² for the mean x̄ of a class and any c between means, (K, d)."""
+    """Return an upper bound of w_k (μ_k − c)² for any c between the class means, (K, d)."""
     return m.weights[:, None] * np.square(2 * m.means)
 
 
 def _refuse_column(m: Moments) -> None:
-    """Raise the error that names the class and the column whose sums overflow."""
+    """Raise an error that names the class and the column whose sums overflow."""
     squares = _squares_about_zero(m)
     if m.storage != "pooled":
         squares = squares + m.scatter.diagonals()
@@ -99,7 +99,7 @@ def _refuse_column(m: Moments) -> None:
 
 
 def refuse_impossible(m: Moments) -> None:
-    """Raise unless some rows could have these sums."""
+    """Raise if no rows can have these sums."""
     _refuse_counts(m)
     if isinstance(m.scatter, RowScatter):
         _refuse_other_rows(m, m.scatter)
@@ -111,7 +111,7 @@ def _refuse_scatter(
     m: Moments,
     scatter: PerClassScatter | PooledScatter | DiagonalScatter,
 ) -> None:
-    """Raise unless some rows could have this scatter."""
+    """Raise if no rows can have this scatter."""
     if isinstance(scatter, DiagonalScatter):
         diagonals: Floats = scatter.values
     else:
@@ -121,7 +121,7 @@ def _refuse_scatter(
         sizes = np.broadcast_to(sizes.max(0), diagonals.shape)
     if np.any(diagonals < -_SLACK * sizes):
         raise InvalidInputError("field 'scatter' holds a negative sum of squares")
-    # parameters that were stated count as one row of each class, and have a scatter all the same
+    # moments of given parameters have one row in each class, but a scatter that is not zero
     is_stated = not np.any(m.counts > 1)
     if m.storage != "pooled" and m.patterns is None and not is_stated:
         is_single = (m.counts == 1)[:, None]
@@ -130,7 +130,7 @@ def _refuse_scatter(
     if isinstance(scatter, DiagonalScatter):
         return
     _refuse_asymmetry(scatter.values, sizes)
-    # pairs of columns that were summed over different rows need no rows in common
+    # with missing numbers, pairs are summed over different rows: the scatter may be indefinite
     if m.patterns is None and not is_semidefinite(m):
         raise InvalidInputError(
             "field 'scatter' holds a matrix that is not positive semi-definite"
@@ -138,7 +138,7 @@ def _refuse_scatter(
 
 
 def _refuse_other_rows(m: Moments, scatter: RowScatter) -> None:
-    """Raise unless the rows have the counts and means of the sums."""
+    """Raise unless the stored rows have the counts and means of the moments."""
     counts = np.bincount(scatter.codes, minlength=m.n_classes)
     if not np.array_equal(counts, m.counts):
         raise InvalidInputError("field 'counts' does not agree with the rows")
@@ -149,7 +149,7 @@ def _refuse_other_rows(m: Moments, scatter: RowScatter) -> None:
 
 
 def _refuse_counts(m: Moments) -> None:
-    """Raise unless exactly the classes with rows have a weight."""
+    """Raise unless the classes with rows are those with positive weight."""
     if np.any(m.counts < 0) or np.any(m.weights < 0):
         raise InvalidInputError("field 'counts' or 'weights' holds negative numbers")
     if np.any((m.counts > 0) != (m.weights > 0)):
@@ -159,7 +159,7 @@ def _refuse_counts(m: Moments) -> None:
 
 
 def _refuse_asymmetry(scatter: Array, sizes: Floats) -> None:
-    # |M_ij − M_ji| ≤ ε √(M_ii M_jj), but for what rounding leaves
+    # |M_ij − M_ji| ≤ ε √(M_ii M_jj) up to rounding
     roots = np.sqrt(sizes)
     slack = _SLACK * roots[..., :, None] * roots[..., None, :]
     asymmetry = np.abs(scatter - np.swapaxes(scatter, -1, -2))
@@ -168,7 +168,7 @@ def _refuse_asymmetry(scatter: Array, sizes: Floats) -> None:
 
 
 def is_semidefinite(m: Moments) -> bool:
-    """Return whether the scatter of every class is positive semi-definite but for rounding."""
+    """Return whether the scatter of every class is positive semi-definite up to rounding."""
     if isinstance(m.scatter, (DiagonalScatter, RowScatter)):
         return True
     scatters = m.scatter.values
@@ -177,7 +177,7 @@ def is_semidefinite(m: Moments) -> bool:
         scatters = scatters[None]
         peaks = peaks.max(0, keepdims=True, initial=0.0)
     variances = np.diagonal(scatters, axis1=1, axis2=2)
-    # rounding leaves this much on the diagonal
+    # rounding errors on the diagonal are at most this large
     slack = _RANK_SLACK * np.abs(variances) + m.n_features * ROUNDING * peaks
     scale = 1 / np.sqrt(np.maximum(variances, 0.0) + slack + np.finfo(np.float64).tiny)
     j = np.arange(m.n_features)

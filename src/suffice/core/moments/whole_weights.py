@@ -1,4 +1,4 @@
-"""Weights that are integers, as counts of rows are."""
+"""A test for integer weights, such as counts of rows."""
 
 import numpy as np
 
