@@ -328,7 +328,7 @@ class Moments:
 
     @property
     def storage(self) -> Storage:
-        """How the scatter is stored: ``"per-class"``, ``"pooled"``, ``"diagonal"`` or ``"rows"``."""
+        """Storage of the scatter: ``"per-class"``, ``"pooled"``, ``"diagonal"`` or ``"rows"``."""
         return self.scatter.storage
 
     @property
