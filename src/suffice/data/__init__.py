@@ -1,23 +1,23 @@
-"""Sources of rows, and what is computed from them: sums, or predictions in a file.
+"""Sources of rows, and results computed from them: sums, or predictions in a file.
 
 ``summarize`` reads rows from arrays, frames, files, databases and clusters in one pass and returns
 ``Moments``; ``predict_stream`` writes a model's predictions for them. Every source is opened once
 (``opening``) as a ``Source``: its first rows, and scans that read the rest in bounded memory.
 
 ========= ==========================================================================
-options   what users say about columns, text files and where to compute
-source    what every source of rows can do; ``scanning`` reads it
-columns   what each column holds and what it is for
-files     where files are, and their bytes
+options   the user's choices on columns, text files and where to compute
+source    the interface of all sources of rows; ``scanning`` reads them
+columns   the type and role of each column
+files     addresses and bytes of files
 text      delimited text: its layout, and how its numbers and dates are written
 formats   files of each format as tables, read and written
 frames    tables and arrays in memory, and tables that arrive in batches
-sql       tables of databases
+sql       database tables
 cluster   Dask and Spark
 rows      usable rows in blocks of bounded memory
 sums      moments of those rows, with groups and checkpoints
-store     sums of partitions, kept apart
-datasets  small tables that come with the library
+store     sums of partitions, stored separately
+datasets  small tables included in the library
 ========= ==========================================================================
 
 May import ``core`` and ``persistence``.

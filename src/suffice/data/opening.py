@@ -1,4 +1,4 @@
-"""From whatever a user names or holds to a source of rows."""
+"""Opening a source of rows from a name or an object."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,8 +28,8 @@ def open_source(
     table: str | None = None,
     compute: Compute = _ANYWHERE,
 ) -> Source:
-    """Return the source of rows that a path, glob, name, frame, stream or iterable stands for."""
-    if isinstance(source, Source):  # it is opened already
+    """Return the source for a path, glob, name, frame, stream or iterable."""
+    if isinstance(source, Source):  # already opened
         return source
     in_database = is_database(source)
     if table is not None and not in_database:
@@ -56,7 +56,7 @@ def _open_address(address: str, text: TextFormat) -> Source:
 
 
 def _open_object(source: object, compute: Compute) -> Source:
-    """Return the source of a collection, a frame, a stream or an iterable."""
+    """Return the source for a collection, a frame, a stream or an iterable."""
     if is_dask(source):
         return collection_source(source, compute.client)
     if is_spark(source):

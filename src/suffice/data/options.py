@@ -1,4 +1,4 @@
-"""What users say about columns, about text files, and about where to compute."""
+"""The user's choices on columns, text files and where to compute."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class TextFormat:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Every spelling of a missing value."""
+        """All spellings of a missing value."""
         return (*NA_VALUES, *self.na_values)
 
 
@@ -188,15 +188,15 @@ def _check_encoding(encoding: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Where sums are computed: a Dask cluster, a device, the database of the rows, or locally."""
+    """Where sums are computed: on a Dask cluster, a device, in the database, or locally."""
 
-    client: object = None  # distributed.Client, or the address of its scheduler
+    client: object = None  # a distributed.Client, or the address of its scheduler
     device: Device | None = None
-    database: Literal["auto", "database", "local"] = "auto"  # for tables of a database only
+    database: Literal["auto", "database", "local"] = "auto"  # applies to database tables only
 
     @classmethod
     def of(cls, on: object) -> Compute:
-        """Return what ``on=`` means: nothing, one place, or a client and a device."""
+        """Return the value of ``on=``: nothing, one place, or a client and a device."""
         if on is None:
             return cls()
         if isinstance(on, Compute):
@@ -215,7 +215,7 @@ class Compute:
 
 
 def _is_client(place: object) -> bool:
-    """Return whether this is a Dask client, or the address of a scheduler."""
+    """Return whether this is a Dask client or the address of a scheduler."""
     if isinstance(place, str):
         return "://" in place
     return hasattr(place, "scheduler_info")
@@ -223,7 +223,7 @@ def _is_client(place: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SumSettings:
-    """Which sums to collect, and with what; see ``Moments.of``."""
+    """Which sums to collect, and how; see ``Moments.of``."""
 
     storage: str = "auto"
     fourth: bool | None = False

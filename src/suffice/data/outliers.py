@@ -1,4 +1,4 @@
-"""Which rows are unlike those that a model was fitted to: the log density below which they lie."""
+"""The limit for outliers: rows with a lower log density are unlike the rows of the fit."""
 
 from dataclasses import replace
 
@@ -11,13 +11,14 @@ from suffice.typing import Floats
 
 OUTLIER_RATE = 0.001
 _DRAWS = 50_000
-_FEW_NUMBERS = 90_000  # rows × features × classes that are scored without compiled code
+# rows × features × classes per batch, few enough to need no compiled code
+_FEW_NUMBERS = 90_000
 
 
 def outlier_threshold(classifier: Classifier, rate: float) -> float:
-    """Return the log density that a share ``rate`` of new rows of the population falls below.
+    """Return the log density below which a share ``rate`` of new rows is expected.
 
-    Where the rows of the fit are counted, new rows are drawn with the error of the estimates.
+    If the number of fitted rows is known, new rows are drawn with the error of the estimates.
     """
     model = classifier.model
     if isinstance(model, ClassModel | AveragedModel):
@@ -26,15 +27,15 @@ def outlier_threshold(classifier: Classifier, rate: float) -> float:
 
 
 def fitted_row_threshold(classifier: Classifier, rate: float) -> float:
-    """Return the log density that a share ``rate`` of the model's own draws falls below.
+    """Return the log density below which a share ``rate`` of the model's own draws lies.
 
-    It is the limit for training rows, which lie nearer to the estimates than new rows do.
+    It is the limit for training rows, which are closer to the estimates than new rows.
     """
     return _quantile(classifier, classifier, rate)
 
 
 def _quantile(classifier: Classifier, population: Classifier, rate: float) -> float:
-    """Return the quantile of the classifier's log densities of rows drawn from a population."""
+    """Return a quantile of the classifier's log densities for rows drawn from a population."""
     rng = np.random.default_rng(0)
     at_once = max(_FEW_NUMBERS // (classifier.n_features * len(classifier.classes)), 100)
     densities: list[Floats] = []

@@ -1,4 +1,4 @@
-"""Masks for secure aggregation: each pair of parties agrees on noise that cancels in the total."""
+"""Masks for secure aggregation: each pair of parties shares noise that cancels in the total."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _WHAT = "secure aggregation"
 
 @dataclass(frozen=True, slots=True)
 class PrivateKey:
-    """A party's secret; others need ``public`` only."""
+    """A party's secret key; other parties need only ``public``."""
 
-    secret: bytes  # 32 bytes of X25519
+    secret: bytes  # 32 bytes, an X25519 key
 
     @classmethod
     def generate(cls) -> PrivateKey:
-        """Return a new key from the random numbers of the operating system."""
+        """Return a new key from the operating system's random numbers."""
         return cls(os.urandom(32))
 
     @classmethod
@@ -68,11 +68,11 @@ class PrivateKey:
 
     @property
     def public(self) -> str:
-        """The public key, 64 hexadecimal digits, for all peers."""
+        """The public key for all peers, 64 hexadecimal digits."""
         return self._key().public_key().public_bytes_raw().hex()
 
     def shared_with(self, public: str) -> bytes:
-        """Return the secret that this key and the owner of ``public`` share."""
+        """Return the shared secret of this key and the owner of ``public``."""
         x25519 = extra(_MODULE, "privacy", _WHAT)
         try:
             peer = x25519.X25519PublicKey.from_public_bytes(bytes.fromhex(public))
@@ -102,7 +102,7 @@ def mask(
     round: str,
     classes: LabelsLike | None = None,
 ) -> MaskedSums:
-    """Return exact sums hidden by masks, which cancel when all parties are added up.
+    """Return exact sums hidden by masks, which cancel when the sums of all parties are added.
 
     Parameters
     ----------
@@ -111,14 +111,14 @@ def mask(
     party : str
         The name of this party.
     key : PrivateKey
-        The secret of this party.
+        The secret key of this party.
     peers : mapping of str to str
-        The public key of every other party by its name.
+        Each other party's name and public key.
     round : str
-        A name that all parties share and never use again. Two maskings of different sums in one
-        round reveal their difference.
+        A name that all parties use and never use again. Masking two different sums in the same
+        round reveals their difference.
     classes : list of labels, optional
-        The classes of all parties; by default those of these sums.
+        The classes of all parties; by default the classes of these sums.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def mask(
 
 
 def unmask(parts: Sequence[MaskedSums]) -> Moments:
-    """Return the sums of all parties of a round; raise unless each is there exactly once."""
+    """Return the total of all parties of a round; raise unless each party occurs exactly once."""
     total = unmasked(parts)
     moments = from_exact(total, parts[0].layout.feature_names)
     try:
@@ -173,7 +173,7 @@ def _noise(
     round: str,
     layout: SumLayout,
 ) -> Int128:
-    """Return the numbers that only a pair of parties can compute, for one round."""
+    """Return the noise that only two parties can compute, for one round."""
     from cryptography.hazmat.primitives.ciphers import Cipher
     from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
     from cryptography.hazmat.primitives.hashes import SHA256
@@ -191,7 +191,7 @@ def _noise(
     }
     info = json.dumps(purpose, sort_keys=True).encode()
     stream_key = HKDF(algorithm=SHA256(), length=32, salt=None, info=info).derive(secret)
-    # the key serves this stream alone, so that the nonce may be zero
+    # each key encrypts only this stream, so a nonce of zero is safe
     encryptor = Cipher(ChaCha20(stream_key, bytes(16)), mode=None).encryptor()
     n_numbers = sum(layout.sizes)
     return Int128.from_bytes(encryptor.update(bytes(16 * n_numbers)), (n_numbers,))

@@ -1,4 +1,4 @@
-"""``suffice.streams.predict_stream``: write a model's predictions for rows of any source."""
+"""``suffice.streams.predict_stream``: write a model's predictions for the rows of a source."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -44,13 +44,13 @@ from suffice.typing import Flags, Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """Turns rows into the predictions of a classifier, on any machine."""
+    """Turns rows into a classifier's predictions, in any process."""
 
     classifier: Classifier
     roles: Roles
-    # label, then posteriors, log density and outlier if the classifier has them
+    # names and types: the label, then posteriors, log density and outlier if available
     schema: Mapping[str, pl.DataType]
-    threshold: float | None  # limit for outliers; None if the model has no density
+    threshold: float | None  # log density limit for outliers; None if the model has no density
 
     @classmethod
     def of(
@@ -65,7 +65,7 @@ class Answers:
             for label in classifier.classes.tolist():
                 schema[f"{prefix}p_{label}"] = pl.Float64()
         threshold = None
-        # new words have no probability, so that texts have posteriors and no density
+        # texts have posteriors but no density, because new words have no probability
         if classifier.has_density and classifier.text is None:
             schema[f"{prefix}log_density"] = pl.Float64()
             schema[f"{prefix}outlier"] = pl.Boolean()
@@ -73,9 +73,9 @@ class Answers:
         return cls(classifier, roles, schema, threshold)
 
     def __call__(self, frame: pl.DataFrame, label: str, first_row: int) -> ScoredRows:
-        """Return kept columns and predictions of some rows, and what could not be predicted.
+        """Return the kept columns and predictions of some rows, and the rows without prediction.
 
-        ``label`` and ``first_row`` are for messages.
+        ``label`` and ``first_row`` are used in messages.
         """
         roles = self.roles
         x = np.empty((len(roles.numbers), frame.height))
@@ -99,7 +99,7 @@ class Answers:
         return pl.DataFrame([*kept, *answers]), rows_read
 
     def _mixed_rows(self, frame: pl.DataFrame, x: Floats) -> pl.DataFrame:
-        """Return the features in their order: numbers from ``x`` (p, n), levels from the frame."""
+        """Return the features in order: numbers from ``x`` (p, n), levels from the frame."""
         numbers = dict(zip(self.roles.numbers, x, strict=True))
         columns: dict[str, Floats | pl.Series] = {}
         for name in self.roles.features:
@@ -107,7 +107,7 @@ class Answers:
         return pl.DataFrame(columns)
 
     def _new_levels(self, frame: pl.DataFrame) -> dict[str, int]:
-        """Return how many rows have a level that the model never saw, by category."""
+        """Return the number of rows with a level that the model has not seen, by category."""
         schema = self.roles.schema
         counts: dict[str, int] = {}
         for category in schema.categories if schema else ():
@@ -121,7 +121,7 @@ class Answers:
         return counts
 
     def to(self, x: Floats | pl.DataFrame) -> pl.DataFrame:
-        """Return a frame of predictions (n rows); null if a row has none."""
+        """Return a frame of predictions (n rows), null for rows without a prediction."""
         if self.classifier.allow_missing:
             return self._answers(x)
         numbers = _numbers_in(x)
@@ -135,7 +135,7 @@ class Answers:
     def _answers(self, x: Floats | pl.DataFrame) -> pl.DataFrame:
         try:
             return self._columns(x)
-        except InvalidInputError:  # some row is so far out that its distance overflows
+        except InvalidInputError:  # in some row, the distance overflows
             if len(x) == 1:
                 return pl.DataFrame({name: [None] for name in self.schema}, schema=self.schema)
             middle = len(x) // 2
@@ -171,18 +171,18 @@ def _rows_of(x: Floats | pl.DataFrame, chosen: Flags) -> Floats | pl.DataFrame:
 
 
 def _labels_of(classifier: Classifier) -> pl.Series:
-    """Return what each action predicts: the classes, and the label of rejected rows."""
+    """Return what ``label`` may be: the classes, and the label of rejected rows."""
     refused = classifier.decision.actions[len(classifier.classes) :]
     return pl.Series(labels_of_one_type([*classifier.classes.tolist(), *refused.tolist()]))
 
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """Numbers of rows: all, those without a prediction, and outliers."""
+    """Numbers of rows: all rows, rows without a prediction, and outliers."""
 
     rows: int
     unanswered: int
-    outliers: int | None  # None: the model has no densities
+    outliers: int | None  # None if the model has no density
 
 
 def predict_stream(
@@ -200,10 +200,10 @@ def predict_stream(
 ) -> Predicted:
     """Write one prediction for every row, in the same order; return the numbers of rows.
 
-    Written are the ids, ``label``, ``p_<class>`` for every class and, where the model has a
-    density, ``log_density`` and ``outlier``. If a row has a missing number and the model needs all
-    numbers, its predictions are empty. An infinite number raises an error that names its row and
-    column.
+    The columns are the ids, ``label`` and ``p_<class>`` for every class. If the model has a
+    density, ``log_density`` and ``outlier`` follow. If a row has a missing number and the model
+    needs all numbers, its predictions are empty. An infinite number raises an error that names its
+    row and column.
 
     Parameters
     ----------
@@ -222,8 +222,8 @@ def predict_stream(
         Prefix of the names of the prediction columns.
     outlier_rate : float
         A row is an outlier if its log density is below that quantile of the log densities of
-        50,000 simulated new rows. LDA and QDA without shrinkage simulate the error of their
-        estimates too; other models draw from their own densities.
+        50,000 simulated new rows. For LDA and QDA without shrinkage, the simulation includes the
+        error of the estimates; other models draw from their own densities.
 
     Examples
     --------
@@ -275,7 +275,7 @@ def predict_stream(
 
 
 def notations_for(classifier: Classifier) -> dict[str, Notation]:
-    """Return how the file of the fit wrote each number that the classifier needs."""
+    """Return the notation, in the training file, of each number that the classifier needs."""
     if classifier.text is not None:
         return {}
     encoding = classifier.encoding
@@ -284,7 +284,7 @@ def notations_for(classifier: Classifier) -> dict[str, Notation]:
     else:
         numbers = tuple(number.name for number in encoding.schema.numbers)
     common = classifier.notations.common() if classifier.notations else {}
-    # For a number of unknown format, a leading zero does not mark a code.
+    # Without a known notation, leading zeros do not mean a code.
     return {name: common.get(name, Notation()) for name in numbers}
 
 
@@ -292,7 +292,7 @@ def _scored(
     source: Source,
     answers: Answers,
 ) -> tuple[dict[str, ColumnType], Iterator[ScoredRows]]:
-    """Return the types of kept and prediction columns, and their values in order."""
+    """Return the types of the kept and prediction columns, and a stream of their values."""
     roles = answers.roles
     types: dict[str, ColumnType] = {}
     if source.scored is not None:
@@ -306,7 +306,7 @@ def _scored(
         types[name] = scanned[roles.copied(name)]
     types.update(answers.schema)
 
-    # Opened here: the connection of a database belongs to the thread that asks for it.
+    # Open here: a database connection can be used only in the thread that opened it.
     frames = frames_of(source, roles)
 
     def numbered() -> Iterator[tuple[pl.DataFrame, int]]:
@@ -328,8 +328,8 @@ def _written(
     write: Callable[[pl.LazyFrame], object],
     report: RowsDone,
 ) -> tuple[RowsRead, int]:
-    """Write the predictions for all rows, in order; return the numbers of rows and outliers."""
-    # A failure on the way is raised as it is, and not as the sink's.
+    """Write the predictions for all rows in order; return the numbers of rows and outliers."""
+    # An error in the rows is raised as such, not as an error of the sink.
     schema, parts = _scored(source, answers)
     total = RowsRead()
     n_outliers = 0
@@ -352,7 +352,7 @@ def _written(
             raise
 
     rows = register_io_source(counted, schema=schema)
-    # Nothing that a sink asks of the answers may reach the rows.
+    # Operations of the sink must not be pushed down to the rows.
     answered = rows.map_batches(
         lambda frame: frame.select(
             exactly(name).cast(dtype) for name, dtype in schema.items()

@@ -1,4 +1,4 @@
-"""Rows that are read again, because a late row shows a column to be other than its first rows."""
+"""Reading rows again when a late row contradicts the column types of the first rows."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 def reading_again(source: Source, use: Callable[[Source], Result]) -> Result:
-    """Return the result of ``use`` on a source, with column types inferred from all rows."""
+    """Return the result of ``use`` on a source; column types are then inferred from all rows."""
     while True:
         try:
             return use(source)

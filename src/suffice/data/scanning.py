@@ -1,4 +1,4 @@
-"""Read scans to frames: in batches, ahead of their use, so that Ctrl-C is heard."""
+"""Reading scans as frames: in batches, ahead of use, and interruptible by Ctrl-C."""
 
 import os
 import re
@@ -14,8 +14,8 @@ from suffice.core.text.lists import quote, without_passwords
 from suffice.data.source import MALFORMED, Scan
 from suffice.errors import InvalidInputError
 
-_TICK = 0.1  # seconds; some signal handlers restart a wait, so that it must end by itself
-# This process once it has read anything, or the reading process that it was forked from.
+_TICK = 0.1  # seconds; a signal handler may restart a wait, so each wait must be short
+# Ids of processes that have read rows. A forked process inherits its parent's id here.
 _READERS: set[int] = set()
 _CONVERSION = r"conversion from .* failed in column '(?P<column>.*?)' .*?values?: "
 _UNREADABLE_VALUE = (
@@ -28,8 +28,8 @@ Result = TypeVar("Result")
 
 
 def interruptibly(work: Callable[[], Result]) -> Result:
-    """Return what ``work`` returns; it runs in a thread of its own, which Ctrl-C abandons."""
-    # A compiled reader does not hear Ctrl-C, or raises it again while it cleans up.
+    """Return the result of ``work``, which runs in its own thread; Ctrl-C abandons the thread."""
+    # Compiled readers ignore Ctrl-C, or raise it again during cleanup.
     return _result_of(_in_thread(work))
 
 
@@ -53,7 +53,7 @@ def _result_of(outcome: Future[Result]) -> Result:
 
 
 def read_ahead(items: Iterable[Result]) -> Iterator[Result]:
-    """Yield items while a thread of its own already fetches the next."""
+    """Yield items while another thread fetches the next one."""
     iterator = iter(items)
 
     def fetch() -> Result | None:
@@ -73,7 +73,7 @@ def frames_of_scan(
     skip: int = 0,
     n_rows: int | None = None,
 ) -> Iterator[pl.DataFrame]:
-    """Yield rows of one scan in the reader's own batches: all, or some after those skipped."""
+    """Yield the rows of a scan in the reader's own batches: ``n_rows`` of them after ``skip``."""
     reads_all = skip == 0 and n_rows is None
     with reading(scan.label):
         if scan.batches is not None:
@@ -83,7 +83,7 @@ def frames_of_scan(
 
 
 def batches_of(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a lazy table in the reader's own batches, in order; Ctrl-C is heard."""
+    """Yield the rows of a lazy table in the reader's own batches, in order, interruptibly."""
     batches = iter(frame.collect_batches(maintain_order=True))
     while True:
         batch = interruptibly(lambda: next(batches, None))
@@ -93,8 +93,8 @@ def batches_of(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 
 
 def _refuse_after_fork() -> None:
-    """Raise in a forked process, which would wait forever for the reader's lost threads."""
-    # A forked process inherits the set, which holds the process that has read.
+    """Raise in a forked process, where the reader's threads are missing and it would hang."""
+    # A forked process inherits this set, which contains the id of the process that read.
     if not _READERS:
         _READERS.add(os.getpid())
     if os.getpid() not in _READERS:
@@ -106,7 +106,7 @@ def _refuse_after_fork() -> None:
 
 @contextmanager
 def reading(label: str) -> Iterator[None]:
-    """Turn a failure to read ``label`` into an error that names it."""
+    """Convert an error while reading ``label`` into one that names it."""
     _refuse_after_fork()
     try:
         yield
@@ -117,13 +117,13 @@ def reading(label: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.filename:
             raise
         text = without_passwords(str(error))
-        # The original error may show a password of the address.
+        # The original error may contain a password from the address.
         cause = error if text == str(error) else None
         raise InvalidInputError(without_passwords(_explained(text, label))) from cause
 
 
 def _explained(complaint: str, label: str) -> str:
-    """Return a message of the reader in our words."""
+    """Return a clearer message for an error of the reader."""
     for pattern in _UNREADABLE_VALUE:
         match = re.search(pattern, complaint)
         if match:

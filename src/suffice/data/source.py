@@ -1,4 +1,4 @@
-"""What every source of rows can do: show its first rows, and scan all of them as columns."""
+"""The interface of all sources of rows: their first rows, and scans of all rows."""
 
 from __future__ import annotations
 
@@ -16,25 +16,24 @@ if TYPE_CHECKING:
     from suffice.data.rows.left_out import RowsRead
     from suffice.data.sums.running import Summed
 
-# Put behind a cell that breaks the format of its column, so that it fails to parse.
+# Appended to a cell that breaks the format of its column, so that parsing fails.
 MALFORMED = "\u200b"
-SAMPLE_ROWS = 10_000  # first rows, from which the types and roles of columns are decided
-SAMPLE_CELLS = 4_000_000  # limit on the first rows of a wide table
+SAMPLE_ROWS = 10_000  # number of first rows from which column types and roles are decided
+SAMPLE_CELLS = 4_000_000  # limit on the cells of the first rows, for wide tables
 
 ColumnType: TypeAlias = pl.DataType | type[pl.DataType]
-# The type to read each column as. None copies the cells as they are written.
+# The type to read each column as; None copies cells in their original spelling.
 ColumnTypes: TypeAlias = Mapping[str, ColumnType | None]
-Progress: TypeAlias = Callable[[int, int | None], None]  # rows done, rows in all if known
+Progress: TypeAlias = Callable[[int, int | None], None]  # rows done, and the total if known
 RowsDone: TypeAlias = Callable[[int], None]
-# Batches of a scan, from a first row on, all or that many.
+# The batches of a scan, given the first row and the number of rows; None means all.
 Batches: TypeAlias = Callable[[int, int | None], Iterator[pl.DataFrame]]
-ScoredRows: TypeAlias = (
-    "tuple[pl.DataFrame, RowsRead]"  # predictions, and the rows without any
-)
+# predictions, and counts of the rows without any
+ScoredRows: TypeAlias = "tuple[pl.DataFrame, RowsRead]"
 
 
 class RowScorer(Protocol):
-    """Turns rows into predictions. ``label`` and ``first_row`` are for messages."""
+    """Turns rows into predictions; ``label`` and ``first_row`` are used in messages."""
 
     def __call__(self, frame: pl.DataFrame, label: str, first_row: int) -> ScoredRows: ...
 
@@ -45,45 +44,46 @@ class Scan:
 
     label: str
     frame: pl.LazyFrame
-    # The rows, for sources that arrive in batches; ``frame`` then holds their types only.
+    # The rows, if the source arrives in batches; ``frame`` then has only their types.
     batches: Batches | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """Rows somewhere, in one or more parts that have the same columns."""
+    """A source of rows, in one or more parts with the same columns."""
 
     label: str  # its name in messages
-    sample: pl.DataFrame  # the first rows, each column typed
-    scans: Callable[[ColumnTypes], Iterable[Scan]]  # each part as a lazy table of some columns
-    # Number of rows, known or estimated without reading them; None where it is neither.
+    sample: pl.DataFrame  # the first rows, with column types
+    # each part as a lazy table with the given columns
+    scans: Callable[[ColumnTypes], Iterable[Scan]]
+    # Number of rows, exact or estimated without reading them; None if unknown.
     count: Callable[[], int | None] = lambda: None
-    target: str | None = None  # the label column, where the source itself names it
-    categorical: tuple[str, ...] = ()  # numbers that the frame itself declares as categories
+    target: str | None = None  # the label column, if the source names it
+    categorical: tuple[str, ...] = ()  # numeric columns that the frame declares as categories
     doubts: Mapping[str, str] = field(
         default_factory=dict
     )  # why columns are not read as numbers
     files: tuple[File, ...] = ()
-    is_text: bool = False  # whether cells are text, so that types are guessed
-    # whether there are more rows than the sample, however few these are
+    is_text: bool = False  # whether cells are text, so that types were guessed
+    # whether there are more rows than the sample, even if the sample is small
     has_more: bool = False
-    # How text writes the numbers and dates of its columns, by name.
+    # How text files write the numbers and dates of each column, by name.
     notations: Mapping[str, Notation] = field(default_factory=dict)
-    # The same rows with one more column read as text, where they can be read again.
+    # The same source with one more column read as text, if it can be read again.
     with_text: Callable[[str], Source] | None = None
-    # Columns that later rows show to repeat their values, though the first rows do not, or to have
-    # more levels than these show.
+    # Columns whose later rows contradict the first rows: their values repeat, or they have more
+    # levels.
     repeating: frozenset[str] = frozenset()
-    rereads: bool = False  # whether the rows can be scanned a second time
-    roles: Roles | None = None  # of the columns, where rows come as (X, y)
+    rereads: bool = False  # whether the rows can be scanned again
+    roles: Roles | None = None  # roles of the columns, if rows come as (X, y)
     named: bool = True  # whether the user named the columns
-    # Sums of every usable row, computed by a database or a cluster.
+    # Computes the sums of all usable rows in a database or on a cluster.
     summed: Callable[[Roles, SumSettings, RowsDone], Summed] | None = None
-    # Predictions for all rows, in order, computed by a cluster.
+    # Computes the predictions for all rows, in order, on a cluster.
     scored: Callable[[RowScorer, Roles], Iterator[ScoredRows]] | None = None
 
     def report_to(self, progress: Progress | None) -> RowsDone:
-        """Return a function that reports the rows done to ``progress``, with those expected."""
+        """Return a function that reports to ``progress`` the rows done and the expected total."""
         if progress is None:
             return lambda _: None
         expected = self.count()
@@ -91,28 +91,28 @@ class Source:
 
 
 def exactly(name: str) -> pl.Expr:
-    """Return the column of this very name; ``pl.col`` would take some names for patterns."""
+    """Return the column with exactly this name; ``pl.col`` treats some names as patterns."""
     is_pattern = name == "*" or (name.startswith("^") and name.endswith("$"))
     return pl.selectors.by_name(name) if is_pattern else pl.col(name)
 
 
 def values_of(frame: pl.DataFrame, name: str) -> pl.Series:
-    """Return one column under a plain name; methods of a series take some names for patterns."""
+    """Return a column renamed to "values"; Series methods treat some names as patterns."""
     return frame.get_column(name).alias("values")
 
 
 def copy_of(name: str) -> str:
-    """Return the name of the copy of a column as it is written, next to its numbers."""
+    """Return the name for the copy of a column in its original spelling."""
     return f"\0{name}"
 
 
 def original_of(name: str) -> str:
-    """Return the name of the column that a copy was made of."""
+    """Return the name of the column that was copied."""
     return name.lstrip("\0")
 
 
 def cast(columns: ColumnTypes) -> list[pl.Expr]:
-    """Return the expressions that select columns and give them their types."""
+    """Return expressions that select the columns and cast them to their types."""
     expressions = []
     for name, dtype in columns.items():
         if dtype is None:
@@ -123,10 +123,10 @@ def cast(columns: ColumnTypes) -> list[pl.Expr]:
 
 
 def as_type(column: pl.Expr, dtype: ColumnType) -> pl.Expr:
-    """Return a column in the type of its first rows; a fraction fails where these are whole."""
+    """Return a column cast to the type of its first rows; a fraction among integers fails."""
     if not dtype.is_integer():
         return column.cast(dtype)
-    # The cast itself would cut a label of 2.5 among integers to 2.
+    # The cast alone would truncate a label of 2.5 among integers to 2.
     number = column.cast(pl.Float64).fill_nan(None)
     has_fraction = (number % 1 != 0).fill_null(value=False)
     whole = pl.when(~has_fraction & number.is_not_null()).then(column).cast(dtype)

@@ -1,4 +1,4 @@
-"""``suffice.summarize``: the sums of rows of any source, in one pass and bounded memory."""
+"""``suffice.summarize``: the sums of a source's rows, in one pass and bounded memory."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ from suffice.data.sums.running import MOST_PATTERNS, Summed, sums_of_frames
 from suffice.errors import InvalidParameterError, LostDetailWarning, require_word, warn
 from suffice.typing import Floats, LabelsLike, WeightsLike
 
-_HEADROOM = 8  # bits of range beyond the first rows, for a grid made from them
+_HEADROOM = 8  # bits of range beyond the first rows in an "auto" grid
 
 
 @overload
@@ -86,7 +86,7 @@ def summarize(
     progress: Progress | None = None,
     n_jobs: int | None = None,
 ) -> Moments | dict[Hashable, Moments]:
-    """Return the sums of every usable row of a source, read once in bounded memory.
+    """Return the sums of all usable rows of a source, read once in bounded memory.
 
     Parameters
     ----------
@@ -97,46 +97,46 @@ def summarize(
         frames, or of chunks ``(X, y)`` or ``(X, y, sample_weight)``; an array (n, d); an Ibis
         table; a Spark or Dask DataFrame, or a list of delayed values or futures.
     target : str, optional
-        The label column. Where it is left out the obvious column is taken, with a warning.
+        The label column. If omitted, the obvious column is used, with a warning.
         For an array, the labels (n,); ``weight`` is then an array too.
     columns : Columns, list of str, or schema of other moments, optional
-        What the other columns are for; a list names the features. By default every column that
-        carries information is a feature.
+        The roles of the other columns; a list names the features. By default every informative
+        column is a feature.
     weight : str, optional
         The column of row weights.
     groups : str, optional
         A column, such as a site or a day: the result then maps its values to the sums of their
         rows.
     text : TextFormat, optional
-        How text files are written, where that is not found out by itself.
+        How text files are written, if this is not detected automatically.
     table : str, optional
-        For a database by its address: the name of a table, or an SQL query.
+        For a database address: the name of a table, or an SQL query.
     storage, fourth, n_jobs
         As in ``Moments.of``.
     exact : RoundingGrid or "auto", optional
-        As in ``Moments.of``. ``"auto"`` makes a grid from the first rows, with room for values
-        256 times further out; ``moments.exact.grid`` is that grid, for the other parts. A table
-        of a database is streamed out, unless ``on="database"``.
+        As in ``Moments.of``. ``"auto"`` makes a grid from the first rows that also holds values 256
+        times as far out. ``moments.exact.grid`` returns this grid, for use with the other parts. A
+        database table is streamed out, unless ``on="database"``.
     checkpoint : path, optional
-        Where to remember which files are counted and their sums: a scan that was interrupted
-        resumes from there; files added since are added.
+        File that stores the sums and the list of counted files. An interrupted scan resumes from
+        it, and files that were added later are included.
     on : Dask client, device, "database" or "local", optional
         Where to sum. A ``distributed.Client``, or the address of its scheduler, sums files and
-        Dask collections on that cluster. A device of PyTorch such as ``"cuda"`` sums complete
-        numbers there; ``(client, "cuda")`` uses the devices of the workers. A table of a database
-        is summed inside it (``"database"``, for complete numeric columns) or streamed out
-        (``"local"``); by default the quicker of the two, which the logger "suffice" names.
+        Dask collections on that cluster. A PyTorch device such as ``"cuda"`` sums complete
+        numbers there; ``(client, "cuda")`` uses the devices of the workers. A database table is
+        summed inside the database (``"database"``, for complete numeric columns) or streamed out
+        (``"local"``). The default is the faster of the two, which the logger "suffice" reports.
     progress : callable, optional
-        Called after each block with the number of rows read and of rows in all, perhaps None.
+        Called after each block with the number of rows read, and the total or None.
 
     Returns
     -------
     Moments, or with ``groups`` a mapping of each of its values to ``Moments``
 
-    Notes ----- Ids, free text, constants, and rows without a label are left out with one warning
-    each. A row with missing numbers counts with the numbers that it has. An infinite number raises
-    an error that names its row (counted from 0) and column. The size of batches that a reader
-    returns changes no bit.
+    Notes ----- Ids, free text, constants, and rows without a label are left out, with one warning
+    each. A row with missing numbers contributes the numbers that it has. An infinite number raises
+    an error that names its row (counted from 0) and column. The reader's batch size does not change
+    any bit.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def summarize(
 
 
 def _refuse_names(columns: object, table: str | None) -> None:
-    """Refuse names of columns and tables where rows are arrays, which have neither."""
+    """Raise if columns or tables are named, because the rows are arrays, which have neither."""
     if columns is not None:
         raise InvalidParameterError(
             "columns names columns of a table, but the rows are arrays, whose columns are all "
@@ -212,7 +212,7 @@ def _refuse_names(columns: object, table: str | None) -> None:
 
 
 def _refuse_column_names(target: object, weight: object) -> None:
-    """Refuse the names of label and weight columns where rows are chunks of arrays."""
+    """Raise if label or weight columns are named, because the rows are chunks of arrays."""
     for name, column in (("target", target), ("weight", weight)):
         if isinstance(column, str):
             raise InvalidParameterError(
@@ -226,7 +226,7 @@ def _check_groups(
     checkpoint: str | Path | None,
     compute: Compute,
 ) -> None:
-    """Raise where rows cannot be summed by group."""
+    """Raise if rows cannot be summed by group."""
     if source.roles is not None:
         raise InvalidParameterError(
             "groups needs rows with named columns: sum the rows of each group separately"
@@ -252,7 +252,7 @@ def summarize_source(
     checkpoint: str | Path | None = None,
     client: object = None,
 ) -> Moments:
-    """Return the sums of an opened source under known roles."""
+    """Return the sums of an opened source with known roles."""
     roles = replace(roles, kept=())
     settings = replace(settings, exact=_grid(source, roles, settings.exact))
     saved = None
@@ -279,7 +279,7 @@ def summarize_source(
 
 
 def _refuse_inexact_places(compute: Compute) -> None:
-    """Raise where exact sums cannot be computed."""
+    """Raise if exact sums cannot be computed there."""
     if compute.device is not None:
         raise InvalidParameterError(
             "exact sums are computed on the processor: leave out the device"
@@ -297,7 +297,7 @@ def _grid(
 
 
 def first_numbers(source: Source, roles: Roles) -> Floats:
-    """Return the first rows of a source that lack no number."""
+    """Return the first rows of a source that have no missing number."""
     numbers = source.sample.select([exactly(name) for name in roles.numbers])
     return numbers.cast(pl.Float64).drop_nulls().drop_nans().to_numpy()
 
@@ -312,7 +312,7 @@ def _total(
 ) -> Summed:
     report = source.report_to(progress)
     if client is not None or checkpoint is not None:
-        # Sums of parts stay as they are: their first rows decide, and a warning says so.
+        # Partial sums are not changed later: their first rows decide, and a warning says so.
         roles = replace(roles, guessed_ids=(), free_texts=(), rereads=False)
     if source.summed is not None:
         return source.summed(roles, settings, report)

@@ -1,7 +1,7 @@
 """Sources that a Dask cluster sums: Dask collections, delayed values, futures, and files.
 
-The merge order depends only on the number of parts, so the result has the same bits whichever
-worker ran which part, and how often.
+The merge order depends only on the number of parts. So the result has the same bits, no matter
+which worker computed a part, or how often.
 """
 
 import time
@@ -40,21 +40,21 @@ from suffice.data.sums.running import (
 )
 from suffice.errors import ClusterError, InvalidInputError, InvalidParameterError, extra
 
-CONNECT = 10.0  # seconds to wait for an answer of the scheduler
-PATIENCE = 60.0  # seconds without any worker, after which the cluster is taken for dead
-NUMBERS = 1 << 25  # in one task: 256 MB
-GROUP = 32  # tasks between two savings of a checkpoint
+CONNECT = 10.0  # seconds to wait for a reply from the scheduler
+PATIENCE = 60.0  # after this many seconds without any worker, the cluster counts as lost
+NUMBERS = 1 << 25  # numbers per task: 256 MB
+GROUP = 32  # number of tasks between two saves of the checkpoint
 _TICK = 0.5  # seconds
-_FAN = 8  # parts merged by one task; a power of two, so that the tree stays the pairwise one
-_STEPS = 8  # of the progress of a sum: each sends sums from the cluster
-_AHEAD = 32  # parts that workers begin before the first of them is taken
+_FAN = 8  # parts merged by one task; a power of two keeps the pairwise merge tree
+_STEPS = 8  # progress steps of a sum; each transfers sums from the cluster
+_AHEAD = 32  # parts that workers may start before the first result is used
 _LABEL = "the Dask collection"
 
 Client: TypeAlias = Any  # distributed.Client, or the address of a scheduler
 Future: TypeAlias = Any  # distributed.Future
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-# What a worker makes of the rows of one part; the text is the part's name in messages.
+# A function that a worker applies to the rows of a part; the text names the part in messages.
 Work: TypeAlias = Callable[[pl.DataFrame, str], Result]
 
 
@@ -62,7 +62,7 @@ class _Partition(NamedTuple):
     """One partition of a collection."""
 
     number: int
-    value: Any  # delayed, or a future
+    value: Any  # a delayed value or a future
 
     @property
     def name(self) -> str:
@@ -75,7 +75,7 @@ def _distributed() -> ModuleType:
 
 @contextmanager
 def _connected(client: Client) -> Iterator[Client]:
-    """Give a client, or one of the scheduler at this address; explain failures of the cluster."""
+    """Yield a connected client, given a client or an address; explain failures of the cluster."""
     distributed = _distributed()
     try:
         opened: AbstractContextManager[Client] = nullcontext(client)
@@ -105,7 +105,7 @@ def _connected(client: Client) -> Iterator[Client]:
 
 
 def _awaited(client: Client, future: Future) -> Any:
-    """Return the result of a future; raise if the cluster dies before it is there."""
+    """Return the result of a future; raise if the cluster has no workers for too long."""
     last_alive = time.monotonic()
     while not _done_soon(future):
         if client.nthreads():
@@ -123,7 +123,7 @@ def _done_soon(future: Future) -> bool:
 
 
 def merged_pairwise(client: Client, futures: Sequence[Future]) -> Future:
-    """Return the future of the pairwise sum of some futures; a task merges three levels of it."""
+    """Return the future of the pairwise sum of some futures; each task merges three tree levels."""
     while len(futures) > 1:
         groups = _grouped(futures, _FAN)
         futures = [client.submit(pairwise_sum, g, pure=False, priority=1) for g in groups]
@@ -135,7 +135,7 @@ def _grouped(tasks: Sequence[Task], size: int) -> list[Sequence[Task]]:
 
 
 def _step_size(n_tasks: int) -> int:
-    """Return the size of groups that make a few steps of a progress bar."""
+    """Return the number of tasks per group, so that the progress bar has a few steps."""
     return max(-(-n_tasks // _STEPS), 1)
 
 
@@ -146,8 +146,8 @@ def _sums_of_groups(
     note: Callable[[Summed, Sequence[Task]], None],
     total: Summed,
 ) -> Summed:
-    """Return the sums of groups of tasks, added in turn, all groups being worked on at once."""
-    # Only the roots of trees are held, so that a worker may drop a part once it is merged.
+    """Return the sum over all groups of tasks, added in order; the groups run concurrently."""
+    # Only the tree roots are referenced, so that a worker can free a part once it is merged.
     with _connected(client) as connected:
         roots = deque(merged_pairwise(connected, submit(connected, group)) for group in groups)
         for group in groups:
@@ -171,7 +171,7 @@ def collection_source(collection: object, client: Client | None) -> Source:
     """Return a Dask collection as a source; without a cluster it is read part by part."""
     parts = _parts(collection)
     if client is None:
-        with suppress(ValueError):  # there is none
+        with suppress(ValueError):  # there is no current client
             client = _distributed().get_client()
     if client is None:
         if not all(hasattr(part.value, "compute") for part in parts):
@@ -196,7 +196,7 @@ def _parts(collection: Any) -> Sequence[_Partition]:
 
 
 def _first_rows(client: Client, parts: Sequence[_Partition]) -> Source:
-    heads: list[Any] = []  # frames, or pairs (X, y)
+    heads: list[Any] = []  # first rows: frames, or pairs (X, y)
     n_rows = 0
     for part in parts:
         (future,) = _submitted(client, _head, [part])
@@ -258,7 +258,7 @@ def _in_order(
     no_rows: pl.DataFrame,
     columns: ColumnTypes,
 ) -> Iterator[Result]:
-    """Yield what workers make of each part; some parts ahead of the one that is waited for."""
+    """Yield the workers' result for each part, in order; some parts are computed ahead."""
     waiting: deque[Future] = deque()
     with _connected(client) as connected:
         for part in parts:
@@ -275,7 +275,7 @@ def _submitted(
     parts: Sequence[_Partition],
     *arguments: object,
 ) -> Sequence[Future]:
-    """Return the futures of a function of each part's value, name and further arguments."""
+    """Return futures of ``function(value, name, *arguments)`` for each part."""
     from dask.delayed import delayed
 
     if hasattr(parts[0].value, "compute"):
@@ -302,7 +302,7 @@ def _worked(
     no_rows: pl.DataFrame,
     columns: ColumnTypes,
 ) -> Result:
-    """Return what work makes of some columns of a part that is like the others."""
+    """Return the result of ``work`` on columns of a part; raise if its columns are different."""
     frame = like_first(_frame(value, name), no_rows, name)
     return work(frame.select(cast(columns)), name)
 
@@ -317,12 +317,12 @@ def _frame(value: object, name: str) -> pl.DataFrame:
 
 
 class _Piece(NamedTuple):
-    """Some consecutive rows of one file: the work of one task."""
+    """Consecutive rows of one file, which one task sums."""
 
     file: File
     skip: int = 0
-    n_rows: int | None = None  # None: to the end
-    last: bool = True  # whether the file ends with it
+    n_rows: int | None = None  # None: up to the end of the file
+    last: bool = True  # whether this is the last piece of the file
 
     def summed(self, roles: Roles, columns: ColumnTypes, settings: SumSettings) -> Summed:
         frames = frames_of_scan(self.file.scan(columns), self.skip, self.n_rows)
@@ -338,7 +338,7 @@ def sums_of_files(
     report: RowsDone,
     checkpoint: Checkpoint | None,
 ) -> Summed:
-    """Return the sums of files, by the workers; rows that a checkpoint counts are not read."""
+    """Return the sums of files, computed by workers; rows in the checkpoint are not read again."""
     pieces: list[_Piece] = []
     if checkpoint is None:
         for file in source.files:
@@ -373,8 +373,8 @@ def sums_of_files(
 
 
 def _pieces(file: File, skip: int, roles: Roles) -> list[_Piece]:
-    """Return the tasks of one file: some rows each where the file can be cut, else all."""
-    # Workers need the types of columns, not the first rows; they may run in another folder.
+    """Return the tasks of one file: pieces of rows if the file can be split, else one task."""
+    # Workers need the column types, not the first rows. They may run in another folder.
     light = replace(file.without_rows(), path=file.address)
     n_rows = file.n_rows
     if n_rows is None:

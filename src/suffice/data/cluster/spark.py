@@ -1,4 +1,4 @@
-"""Spark frames, summed and scored by the executors; sums and predictions go to the driver."""
+"""Spark frames, summed and scored by the executors, which send only results to the driver."""
 
 import pickle
 import re
@@ -38,19 +38,19 @@ _MISSING_MODULE = re.compile(r"No module named '?([\w.]+)")
 _CONDITION = re.compile(r"\[[A-Z_.]+\] [^\n]*")
 _OURS = re.compile(r"suffice\.errors\.(\w+): (.*)")
 
-SparkFrame: TypeAlias = Any  # of PySpark, an optional dependency
+SparkFrame: TypeAlias = Any  # a frame of PySpark, an optional dependency
 Result = TypeVar("Result")
-# What an executor makes of the rows of one partition; the text is its name in messages.
+# A function that an executor applies to the rows of a partition, named by the text in messages.
 Work: TypeAlias = Callable[[Iterable[pl.DataFrame], str], Iterable[object]]
 
 
 def is_spark(source: object) -> bool:
-    """Return whether this is a Spark frame, classic or of Spark Connect."""
+    """Return whether this is a Spark frame, of classic Spark or Spark Connect."""
     return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "mapInArrow")
 
 
 def spark_source(frame: SparkFrame) -> Source:
-    """Return the rows of a Spark frame, on the executors, after a look at the first."""
+    """Return a source for a Spark frame; executors read the rows, the driver the first ones."""
     sample = pl.DataFrame(_asked(lambda: frame.limit(SAMPLE_ROWS).toArrow()))
     return Source(
         label=_LABEL,
@@ -116,10 +116,10 @@ def _scored(
 
 
 def _mapped(frame: SparkFrame, sample: pl.DataFrame, roles: Roles, work: Work) -> SparkFrame:
-    """Return the Spark frame of what ``work`` makes of each partition, pickled."""
+    """Return a Spark frame with the pickled results of ``work`` on each partition."""
     columns = roles.columns(sample)
     names = list(dict.fromkeys(original_of(name) for name in columns))
-    # By position, since Spark reads dots and backticks in names as syntax.
+    # Select by position, because Spark parses dots and backticks in names.
     numbers = [str(j) for j in range(sample.width)]
     numbered = frame.toDF(*numbers)
     places = [sample.columns.index(name) for name in names]
@@ -142,7 +142,7 @@ def _mapped(frame: SparkFrame, sample: pl.DataFrame, roles: Roles, work: Work) -
 
 
 def _asked(work: Callable[[], Result]) -> Result:
-    """Return what Spark gives; failures of rows become our errors, others those of the cluster."""
+    """Return the result of ``work``; raise InvalidInputError for bad rows, else ClusterError."""
     try:
         return work()
     except Exception as error:

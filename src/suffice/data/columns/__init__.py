@@ -1,1 +1,1 @@
-"""What each column of a source holds and what it is for. May import ``source`` and ``text``."""
+"""The type and role of each column of a source. May import ``source`` and ``text``."""

@@ -1,4 +1,4 @@
-"""Whether the values of a column differ, found in bounded memory and whatever the order of rows."""
+"""Distinct values of a column, counted in bounded memory, independent of the order of rows."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from suffice.errors import InvalidInputError
 if TYPE_CHECKING:
     from suffice.data.columns.roles import Roles
 
-_KEPT = 1 << 18  # hashes of distinct values: 4 MB with their counts
+_KEPT = 1 << 18  # number of hashes kept: 4 MB with their counts
 _HASHES = 2.0**64
-MOST_VALUES = 200_000  # distinct levels of a column that are counted; with more it is left out
+MOST_VALUES = 200_000  # a column with more distinct levels is left out
 
 
 class LateValuesError(InvalidInputError):
-    """Values of later rows that contradict what the first rows tell of a column."""
+    """Later values of a column contradict what its first rows suggested."""
 
     def __init__(self, label: str, column: str, reason: str) -> None:
         self.label = label
@@ -36,19 +36,19 @@ class LateValuesError(InvalidInputError):
 
 
 class DistinctValues:
-    """The values with the smallest hashes and their row counts, whatever the order of rows."""
+    """Row counts of the values with the smallest hashes, independent of the order of rows."""
 
     def __init__(self, n_kept: int = _KEPT) -> None:
         self._n_kept = n_kept
         self._counts = pl.DataFrame(schema={"hash": pl.UInt64, "rows": pl.UInt32})
         self._new: list[pl.Series] = []
         self._n_new = 0
-        self._largest: int | None = None  # hash that is kept, once some are not
+        self._largest: int | None = None  # largest hash kept, once some hashes were dropped
         self.n_rows = 0
         self.n_empty = 0
 
     def add(self, column: pl.Series) -> None:
-        """Count the values of some more rows; missing values are one value."""
+        """Count the values of more rows; all missing values are one value."""
         self.n_rows += len(column)
         self.n_empty += column.null_count()
         hashes = column.hash(seed=0)
@@ -71,7 +71,7 @@ class DistinctValues:
 
     @property
     def repeats(self) -> bool:
-        """Whether a value stands in two rows."""
+        """Whether any value occurs in two rows."""
         if self._counts.is_empty() and self._new:
             hashes = pl.concat(self._new)
             return hashes.n_unique() < len(hashes)
@@ -81,14 +81,14 @@ class DistinctValues:
 
     @property
     def n_distinct(self) -> float:
-        """Number of distinct values; an estimate if they are more than are kept."""
+        """Number of distinct values; an estimate if there are more than are kept."""
         if self._counts.is_empty() and self._new:
             return pl.concat(self._new).n_unique() - (self.n_empty > 0)
         if self._new:
             self._merge()
         if self._largest is None:
             return self._counts.height - (self.n_empty > 0)
-        # The k-th least of n uniform numbers is near k / n.
+        # The k-th smallest of n uniform numbers is near k / n.
         return (self._n_kept - 1) / (self._largest / _HASHES)
 
 
@@ -100,7 +100,7 @@ def checked_frames(
 ) -> Iterator[pl.DataFrame]:
     """Yield frames without the ``added`` columns.
 
-    Raise at their end if a column that was left out because its first values differ repeats some.
+    At the end, raise if a column was left out for distinct first values, but later values repeat.
     """
     ids = {name: DistinctValues() for name in roles.guessed_ids}
     texts = {name: DistinctValues() for name in roles.free_texts}
@@ -126,7 +126,7 @@ def counted_values(
     frames: Iterable[pl.DataFrame],
     names: Sequence[str],
 ) -> dict[str, pl.DataFrame]:
-    """Return each value of some columns with its number of rows; columns of too many lack."""
+    """Return the values of some columns with their counts; a column with too many is missing."""
     counts: dict[str, pl.DataFrame] = {}
     too_many: set[str] = set()
     for frame in frames:

@@ -1,4 +1,4 @@
-"""Columns whose names and values mark them as ids, and the column that may be the target."""
+"""Guesses from names and values: which columns are ids, and which is the target."""
 
 import re
 from collections.abc import Set as AbstractSet
@@ -18,14 +18,15 @@ _ID = re.compile(
     r"(?i)|unnamed: \d+|index|rownames?|key|u?u?id|.*[-_. ](id|uuid|key)|id[-_. ].*"
 )
 _CAMEL_CASE_ID = re.compile(r".*[a-z](Id|ID)|id[A-Z].*")
-_FEW_ROWS = 20  # among fewer distinct texts, none twice may be chance
+_FEW_ROWS = 20  # with fewer texts, all of them may be distinct by chance
 _TARGETS = ("target", "class", "label", "labels", "y", "species", "outcome", "diagnosis")
 _FEW_CLASSES = 20
-_MANY_CLASSES = 100  # distinct numbers that may still be labels, whatever the number of rows
+# up to this many distinct numbers can be labels, whatever the number of rows
+_MANY_CLASSES = 100
 
 
 def id_columns(sample: pl.DataFrame, skip: AbstractSet[str | None]) -> list[str]:
-    """Return the columns that are ids: no value twice, and the name or the text of one."""
+    """Return the id columns: no value repeats, and the name or the text suggests an id."""
     return [
         name
         for name in sample.columns
@@ -45,7 +46,7 @@ def _is_id(name: str, column: pl.Series) -> bool:
 
 
 def guess_target(sample: pl.DataFrame, label: str) -> tuple[str, str]:
-    """Return the only column that may be the target, and why; raise if none or several may."""
+    """Return the only possible target column, and why; raise if there is none or several."""
     ids = id_columns(sample, set())
     columns = [name for name in sample.columns if name not in ids]
     candidates = [name for name in columns if name.lower() in _TARGETS]
@@ -67,12 +68,12 @@ def _repeats(values: pl.Series) -> bool:
 
 
 def is_wide(dtype: ColumnType) -> bool:
-    """Return whether numbers of this type are labels only as floats."""
+    """Return whether numbers of this type must be converted to floats to be labels."""
     return dtype.is_decimal() or str(dtype) in ("Int128", "UInt128")
 
 
 def check_target(column: pl.Series, label: str, columns: Columns) -> None:
-    """Raise unless the values of a column can be labels of classes."""
+    """Raise unless the values of a column can be class labels."""
     name = column.name
     kind = kind_of_type(column.dtype)
     values = column.alias("values").drop_nulls()
@@ -98,7 +99,7 @@ def check_target(column: pl.Series, label: str, columns: Columns) -> None:
 
 
 def check_classes(classes: Labels, n_rows: int, name: str, label: str) -> None:
-    """Raise unless the labels (K,) of all rows can be classes, as those of the first rows can."""
+    """Raise unless the labels (K,) of all rows, not only of the first, can be classes."""
     if classes.dtype.kind == "U":
         refuse_pairs(name, classes.tolist(), label)
     elif classes.dtype.kind in "iuf":
@@ -109,7 +110,7 @@ def check_classes(classes: Labels, n_rows: int, name: str, label: str) -> None:
 
 
 def _refuse_measurements(name: str, values: pl.Series, n_distinct: int, label: str) -> None:
-    """Raise where the numbers of a target are too exact or too many to be labels."""
+    """Raise if the numbers of a target have fractions or too many values to be labels."""
     may_have_parts = values.dtype.is_float() or is_wide(values.dtype)
     has_parts = may_have_parts and bool((values != values.round()).any())
     if may_have_parts and not has_parts and (values.abs() >= 2**53).any():

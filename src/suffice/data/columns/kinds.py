@@ -1,4 +1,4 @@
-"""What the columns of a table hold: numbers, text, dates or nothing; their levels as codes."""
+"""The type of each column: numbers, text, dates or empty; and the codes of its levels."""
 
 from dataclasses import replace
 from typing import Literal, TypeAlias
@@ -13,7 +13,7 @@ from suffice.data.source import ColumnType, values_of
 from suffice.errors import InvalidInputError, LostDetailWarning, warn
 from suffice.typing import Codes, Floats
 
-DAYS = pl.Datetime("us")  # the type that dates are read as, before they become numbers
+DAYS = pl.Datetime("us")  # the type of dates before they are converted to numbers
 
 Kind: TypeAlias = Literal["numbers", "text", "nothing", "values of another type"]
 NUMBER: Kind = "numbers"
@@ -23,7 +23,7 @@ OTHER: Kind = "values of another type"
 
 
 def kind_of_type(dtype: ColumnType) -> Kind:
-    """Return what a column of this type holds; true and false are the numbers 1 and 0."""
+    """Return the kind of a column type; Booleans are the numbers 1 and 0."""
     if dtype.is_numeric() or dtype == pl.Boolean:
         return NUMBER
     if dtype in (pl.String, pl.Categorical, pl.Enum):
@@ -37,7 +37,7 @@ def is_date(dtype: ColumnType) -> bool:
 
 
 def as_numbers(column: pl.Series) -> Floats:
-    """Return a numeric column or dates as floats, NaN where it is empty (n,)."""
+    """Return a numeric or date column as floats, NaN for missing values, (n,)."""
     if column.dtype == DAYS:
         column = column.cast(pl.Int64).cast(pl.Float64) / DAY
     return column.to_numpy()
@@ -52,7 +52,7 @@ def encoded_levels(
 ) -> tuple[Schema, Codes]:
     """Return the schema with new levels, and the level of each row in each category (n, q).
 
-    Where the source ``rereads``, too many levels raise: all rows then tell the frequent ones.
+    If the source ``rereads``, too many levels raise an error, and all rows are then counted.
     """
     levels = {c.name: levels_of(values_of(frame, c.name)) for c in schema.categories}
     columns: list[Column] = []
@@ -84,7 +84,7 @@ def encoded_levels(
 
 
 def _with_new_levels(category: Category, levels: Levels) -> Category:
-    """Return a category with the levels of some more rows; too many of them count as one."""
+    """Return a category with the levels of more rows; if too many, new ones merge into one."""
     has_empty_cells = bool((levels.codes < 0).any())
     new = Category(category.name, tuple(levels.levels), has_empty_cells)
     merged = category.merged(new)
@@ -99,7 +99,7 @@ def refuse_other_columns(
     label: str,
     first: str = "the first part",
 ) -> None:
-    """Raise unless two frames have the same columns, of the same kinds, in any order."""
+    """Raise unless two frames have the same columns and kinds, in any order."""
     for name in expected.columns:
         if name not in frame.columns:
             msg = f"{label} lacks the column {name!r} that {first} has: all parts must have it"

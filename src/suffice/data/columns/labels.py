@@ -1,4 +1,4 @@
-"""Labels that may name one class in several spellings: merged, or reported in an error."""
+"""Labels whose spellings differ but may mean the same class: merged, or reported as an error."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _LONG_FORMS = frozenset(_SHORT_FORMS.values())
 
 
 def _folded(label: str) -> str:
-    """Return a label without capitals and needless blanks."""
+    """Return a label in lower case without extra blanks."""
     return " ".join(label.split()).casefold()
 
 
@@ -36,7 +36,7 @@ def pairs_in(labels: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def refuse_pairs(name: str, labels: Iterable[str], label: str) -> None:
-    """Raise the error that names all labels of a target that may be one class."""
+    """Raise an error that names all labels of a target that may mean the same class."""
     pairs = pairs_in(labels)
     if not pairs:
         return
@@ -51,19 +51,19 @@ def refuse_pairs(name: str, labels: Iterable[str], label: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LabelMerge:
-    """Labels in one spelling: small letters, single blanks, and yes for y if labels are answers."""
+    """Merges labels: lower case, single blanks, and "yes" for "y" if all labels are answers."""
 
-    # whether the first labels are spellings of yes, no, true and false
+    # whether all of the first labels are spellings of yes, no, true and false
     are_answers: bool = False
 
     @classmethod
     def of(cls, labels: pl.Series) -> Self:
-        """Return the merge for a target with these labels among others."""
+        """Return the merge for a target, given its first labels."""
         forms = {_folded(str(label)) for label in labels.drop_nulls().unique()}
         return cls(are_answers=forms <= _LONG_FORMS | set(_SHORT_FORMS))
 
     def applied(self, labels: pl.Series) -> pl.Series:
-        """Return the labels (n,) in one spelling; labels other than text are unchanged."""
+        """Return the labels (n,) in merged spelling; labels that are not text are unchanged."""
         if labels.dtype != pl.String:
             return labels
         distinct = labels.drop_nulls().unique()
@@ -75,7 +75,7 @@ class LabelMerge:
         return _SHORT_FORMS.get(form, form) if self.are_answers else form
 
     def require_answers(self, classes: Labels, label: str) -> None:
-        """Raise if the first labels are yes or no, such as y, and a later one is not."""
+        """Raise if the first labels are spellings of yes and no, and a later label is not."""
         if not self.are_answers or classes.dtype.kind != "U":
             return
         for name in classes.tolist():
@@ -87,7 +87,7 @@ class LabelMerge:
                 )
 
     def require_applied(self, classes: Labels, label: str) -> None:
-        """Raise unless all classes are in one spelling, as a database leaves them otherwise."""
+        """Raise unless all classes have the merged spelling, which a database does not apply."""
         if classes.dtype.kind != "U":
             return
         if not np.array_equal(self.applied(pl.Series(classes.tolist())).to_numpy(), classes):

@@ -1,4 +1,4 @@
-"""Levels of columns that have many, counted in all rows and not only in the first."""
+"""Levels of columns with many values, counted in all rows and not only in the first rows."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -15,14 +15,14 @@ from suffice.data.source import SAMPLE_CELLS, SAMPLE_ROWS, ColumnType, Source, v
 
 
 def is_whole(source: Source) -> bool:
-    """Return whether the first rows are all there are."""
+    """Return whether the first rows are the whole table."""
     sample = source.sample
     is_small = sample.height < SAMPLE_ROWS and sample.height * sample.width < SAMPLE_CELLS // 2
     return is_small and len(source.files) <= 1 and not source.has_more
 
 
 def texts_in(source: Source, names: AbstractSet[str]) -> tuple[str, ...]:
-    """Return those text columns of which the first rows alone have told anything."""
+    """Return the text columns whose type was decided from the first rows alone."""
     texts = []
     for name, dtype in source.sample.schema.items():
         if name in names and name not in source.repeating and kind_of_type(dtype) == TEXT:
@@ -35,9 +35,9 @@ def counts_of_levels(
     names: Sequence[str],
     categorical: Sequence[str],
 ) -> dict[str, pl.DataFrame | None]:
-    """Return the values of columns with many levels and their numbers of rows, among all rows.
+    """Return the values of columns with many levels, with their counts among all rows.
 
-    None stands for too many values to count. The first rows do not tell which are frequent.
+    None means too many values to count. The first rows alone do not show which are frequent.
     """
     if not source.rereads or is_whole(source):
         return {}
@@ -66,7 +66,7 @@ def category_of_all_rows(
     *,
     is_level: bool,
 ) -> Category | None:
-    """Return the category of values in these numbers of rows; None if nearly all differ."""
+    """Return the category for values with these counts; None if nearly all values differ."""
     if counts is None:
         return None
     distinct = levels_of(counts.get_column("values"))

@@ -1,4 +1,4 @@
-"""Which columns of a source to learn from or predict from: decided once, from its first rows."""
+"""The roles of a source's columns, decided once from its first rows."""
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,25 +44,26 @@ from suffice.errors import (
 )
 
 _ANY_COLUMNS = Columns()
-_ODD_SHARE = 0.1  # of texts among numbers, up to which they are taken for errors
+_ODD_SHARE = 0.1  # up to this share of texts among numbers, the texts count as errors
 _FREE = "nearly all texts differ"
-_MOST_ODD = 3  # distinct texts that are taken for errors even if they are more frequent
+_MOST_ODD = 3  # up to this many distinct texts count as errors, even if they are frequent
 
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The columns to read, by what they are for."""
+    """The columns to read, with their roles."""
 
     features: tuple[str, ...]
     target: str | None = None
     weight: str | None = None
-    kept: tuple[str, ...] = ()  # copied to the output, as they are written
-    schema: Schema | None = None  # of the features, where not all are numbers
-    allow_missing: bool = False  # whether rows that lack a number count
-    words: frozenset[str] = frozenset()  # columns to read as text, whatever it looks like
-    merge: LabelMerge | None = None  # whether and how labels are brought to one spelling
-    named_classes: bool = False  # whether the user says that the labels are classes
-    # Columns that are left out because their first values differ: all rows are checked for it.
+    kept: tuple[str, ...] = ()  # columns copied to the output in their original spelling
+    schema: Schema | None = None  # schema of the features, unless all are numbers
+    allow_missing: bool = False  # whether rows with missing numbers are used
+    # columns to read as text, even if they look like numbers
+    words: frozenset[str] = frozenset()
+    merge: LabelMerge | None = None  # how to merge spellings of labels; None: no merging
+    named_classes: bool = False  # whether the user says that labels are class names
+    # Columns left out because their first values all differ; later rows are checked.
     guessed_ids: tuple[str, ...] = ()
     free_texts: tuple[str, ...] = ()
     rereads: bool = False  # whether too many levels in later rows lead to a second scan
@@ -75,11 +76,11 @@ class Roles:
         return tuple(column.name for column in self.schema.numbers)
 
     def copied(self, name: str) -> str:
-        """Return what a kept column is called while rows are read."""
+        """Return the name of a kept column while rows are read."""
         return copy_of(name) if name in self.features else name
 
     def columns(self, sample: pl.DataFrame) -> dict[str, ColumnType | None]:
-        """Return the type to read each column as; None: as it is written."""
+        """Return the type to read each column as; None means the original spelling."""
         columns: dict[str, ColumnType | None] = {}
         types = sample.schema
         for name in self.kept:
@@ -119,10 +120,10 @@ def roles_for_learning(
     categories: bool = True,
     allow_missing: bool = True,
 ) -> Roles:
-    """Return the columns to learn from; warn about what was guessed and what is left out.
+    """Return the columns to learn from; warn about guesses and about columns left out.
 
-    Without ``categories`` only numeric columns are learnt from. Without ``allow_missing`` rows that
-    lack a number are left out.
+    Without ``categories``, only numeric columns are used. Without ``allow_missing``, rows with
+    missing numbers are left out.
     """
     sample = source.sample
     schema = columns.schema
@@ -170,7 +171,7 @@ def roles_for_learning(
 
 
 def _without(names: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
-    """Return the names that are not among the others, in their order."""
+    """Return the names that are not in ``others``, in order."""
     left_out = frozenset(others)
     return tuple(name for name in names if name not in left_out)
 
@@ -182,7 +183,7 @@ def roles_for_texts(
     weight: str | None = None,
     columns: Columns = _ANY_COLUMNS,
 ) -> Roles:
-    """Return the roles that keep a text column beside the labels; warn about other columns."""
+    """Return roles with a text column as the only feature; warn about other columns."""
     _refuse_nothing(source)
     require_columns(source, [text, *columns.ignore, *(columns.ids or ())])
     if weight is not None:
@@ -221,7 +222,7 @@ def roles_for_predicting(
     schema: Schema | None = None,
     allow_missing: bool = True,
 ) -> Roles:
-    """Return the columns a model needs, and the ids to copy to its output."""
+    """Return the columns that a model needs, and the ids to copy to its output."""
     sample = source.sample
     if schema is not None:
         features = Columns(features=schema).feature_names
@@ -256,7 +257,7 @@ def _refuse_two_roles(
     weight: str | None,
     columns: Columns,
 ) -> None:
-    """Raise where a column that is used is named twice."""
+    """Raise if a column is given two roles."""
     roles = dict.fromkeys(columns.ignore, "one to leave out")
     roles[target] = "the target"
     for name in columns.feature_names or ():
@@ -274,7 +275,7 @@ def _refuse_two_roles(
 
 
 def _words(source: Source, schema: Schema | None) -> frozenset[str]:
-    """Return the categories whose text looks like numbers or Booleans in this source."""
+    """Return the categories whose levels are text, although this source looks numeric there."""
     if schema is None or not source.is_text:
         return frozenset()
     types = source.sample.schema
@@ -283,7 +284,7 @@ def _words(source: Source, schema: Schema | None) -> frozenset[str]:
 
 
 def _codes(source: Source, categorical: Sequence[str]) -> frozenset[str]:
-    """Return the categories of integers in text, whose later cells may have leading zeros."""
+    """Return the categories of integers in a text file; later cells may have leading zeros."""
     if not source.is_text:
         return frozenset()
     types = source.sample.schema
@@ -291,7 +292,7 @@ def _codes(source: Source, categorical: Sequence[str]) -> frozenset[str]:
 
 
 def _has_other_levels(levels: Sequence[str], dtype: ColumnType) -> bool:
-    """Return whether any level is not the name of a value of this type."""
+    """Return whether any level is not the text of a value of this type."""
     texts = pl.Series(levels, dtype=pl.String)
     if is_date(dtype):
         return texts.str.head(10).str.to_date("%F", strict=False).null_count() > 0
@@ -321,7 +322,7 @@ def _refuse_nothing(source: Source) -> None:
 
 
 def require_columns(source: Source, names: Iterable[str]) -> None:
-    """Raise the error that suggests the nearest column for the first unknown name."""
+    """Raise an error for the first unknown name, with the most similar column as a suggestion."""
     columns = source.sample.columns
     for name in names:
         if name not in columns:
@@ -340,7 +341,7 @@ def _refuse_unclear(
     names: Iterable[str],
     categorical: Sequence[str],
 ) -> None:
-    """Raise for a column whose numbers may be read in two ways, or are mixed with text."""
+    """Raise for a column whose numbers are ambiguous or mixed with text."""
     are_levels = frozenset(categorical)
     for name in names:
         if name in are_levels:
@@ -368,7 +369,7 @@ class _OddCell(NamedTuple):
 
 
 def _odd_cell(column: pl.Series) -> _OddCell | None:
-    """Return the first cell that is not a number, if only a few are not."""
+    """Return the first cell that is not a number, if only a few cells are not."""
     texts = column.cast(pl.String).str.strip_chars().alias("text")
     cells = texts.to_frame().with_row_index("row").drop_nulls("text")
     filled = cells.get_column("text")
@@ -421,10 +422,10 @@ def _informative(
     *,
     categories: bool,
 ) -> list[Column]:
-    """Return the columns that something can be learnt from; warn about the others."""
+    """Return the informative columns; warn about the others."""
     has_all = is_whole(source)
     learnt: list[Column] = []
-    left_out: dict[str, list[str]] = {}  # by reason
+    left_out: dict[str, list[str]] = {}  # names by reason
     names = _without(names, ids)
     counts = counts_of_levels(source, names, columns.categorical) if categories else {}
     for name in names:
@@ -462,7 +463,7 @@ def _warn_of_left_out(
     *,
     categories: bool,
 ) -> None:
-    """Warn about columns that are left out, by reason; raise if no other is left."""
+    """Warn about columns left out, by reason; raise if no column is left."""
     reasons = "; ".join(f"{quoted(names, 5)} ({reason})" for reason, names in left_out.items())
     if not learnt:
         kind = "column" if categories else "numeric column"
@@ -474,7 +475,7 @@ def _warn_of_left_out(
 
 
 def _not_numeric(values: pl.Series) -> str:
-    """Return why a column is not one of numbers, or nothing."""
+    """Return why a column is not numeric, or an empty text."""
     kind = kind_of_type(values.dtype)
     if kind == NUMBER:
         return ""
@@ -482,14 +483,14 @@ def _not_numeric(values: pl.Series) -> str:
 
 
 def _useless(values: pl.Series, *, is_whole: bool, is_level: bool) -> str:
-    """Return why nothing can be learnt from a column, or nothing."""
-    # Where the sample is not the whole table, a column with one value in it may still vary.
+    """Return why a column is useless as a feature, or an empty text."""
+    # If the sample is not the whole table, a column that is constant in it may still vary.
     kind = kind_of_type(values.dtype)
     if values.null_count() == len(values):
         return "empty" if is_whole or kind == EMPTY else ""
     if kind == OTHER and not is_date(values.dtype):
         return f"holds {values.dtype}"
-    # A constant number is kept: sums of parts must have the same columns to add up.
+    # Keep constant numbers: partial sums can be added only if they have the same columns.
     has_levels = kind == TEXT or values.dtype == pl.Boolean
     if not has_levels:
         return ""
@@ -510,7 +511,7 @@ def _column_of(values: pl.Series, *, is_level: bool) -> Column:
 
 
 def _schema_of_named(source: Source, columns: Columns, *, categories: bool) -> Schema | None:
-    """Return the schema of the features that the user named, where not all are numbers."""
+    """Return the schema of the features named by the user; None if all are numbers."""
     names = columns.feature_names or ()
     if not categories:
         _check_numeric(source.sample, names, source.label)
@@ -535,7 +536,7 @@ def _by_position(
     columns: Columns,
     label: str,
 ) -> list[str]:
-    """Return the numeric columns for a model that knows no names, if their number is right."""
+    """Return the numeric columns for a model without feature names; raise for a wrong number."""
     ids = columns.ids
     if ids is None:
         ids = id_columns(sample, skip=set())

@@ -1,4 +1,4 @@
-"""Small labelled tables that come with the library: nothing is downloaded."""
+"""Small labelled tables included in the library; nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Dataset:
         return _DATA / f"{self.name}.csv"
 
     def _repr_html_(self) -> str:
-        """Return what the table holds and where it comes from."""
+        """Return the contents and origin of the table as HTML."""
         sizes = [
             ["rows", self.n_rows],
             ["features", self.n_features],
@@ -60,13 +60,13 @@ class Dataset:
         )
 
     def frame(self) -> pl.DataFrame:
-        """Return every column as a polars frame, target last, missing cells null."""
+        """Return all columns as a polars frame, target last, missing values as null."""
         import polars as pl
 
         return pl.read_csv(self.path)
 
     def arrays(self) -> tuple[Floats, Labels]:
-        """Return the numeric columns (n, d), missing cells NaN, and the labels (n,)."""
+        """Return the numeric columns (n, d), missing values as NaN, and the labels (n,)."""
         import polars as pl
 
         table = self.frame()

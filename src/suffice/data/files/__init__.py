@@ -1,1 +1,1 @@
-"""Where files are, on this machine or elsewhere, and their bytes. May import ``scanning``."""
+"""Addresses and bytes of local and remote files. May import ``scanning``."""

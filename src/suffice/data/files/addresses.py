@@ -1,4 +1,4 @@
-"""Files that a path, a glob, a folder or a URL names, and how to know that one has changed."""
+"""Files named by a path, a glob, a folder or a URL, and stamps that show changes."""
 
 from collections.abc import Sequence
 from glob import glob, has_magic
@@ -7,11 +7,11 @@ from pathlib import Path, PurePosixPath
 from suffice.data.scanning import reading
 from suffice.errors import InvalidInputError, InvalidParameterError, extra
 
-_TIMEOUT = 30.0  # seconds for an answer of another machine
+_TIMEOUT = 30.0  # seconds to wait for another machine
 
 
 def is_url(address: object) -> bool:
-    """Return whether this names rows on another machine, such as s3://bucket/key.parquet."""
+    """Return whether this is the address of remote rows, such as s3://bucket/key.parquet."""
     return "://" in str(address)
 
 
@@ -35,13 +35,13 @@ def paths_of(text: str) -> Sequence[Path | str]:
 
 
 def _is_hidden(parts: Sequence[str]) -> bool:
-    """Return whether a file of a folder holds no rows, such as _SUCCESS or .part.crc."""
+    """Return whether a file in a folder is not data, such as _SUCCESS or .part.crc."""
     return any(part.startswith((".", "_")) and "=" not in part for part in parts)
 
 
 def _objects(url: str) -> list[str]:
-    """Return the objects that a URL, or a glob of URLs, names."""
-    # This function is private in polars, but it lists with the credentials of the reader.
+    """Return the objects that match a URL or a glob of URLs."""
+    # This function is private in polars, but it uses the same credentials as the reader.
     from polars.io._expand_paths import _expand_paths
 
     names_one_file = PurePosixPath(url).suffix and not url.endswith("/") and not has_magic(url)
@@ -60,7 +60,7 @@ def _objects(url: str) -> list[str]:
 
 
 def stamp_of(address: str) -> tuple[int, int | str]:
-    """Return the size of a file and when it changed, or the tag of an object in a store."""
+    """Return the size of a file and its time of change, or the tag of an object in a store."""
     if not is_url(address):
         status = Path(address).stat()
         return status.st_size, status.st_mtime_ns
@@ -77,7 +77,7 @@ def stamp_of(address: str) -> tuple[int, int | str]:
 
 
 def _web_stamp(address: str) -> tuple[int, str]:
-    from urllib.error import URLError  # slow to import, and seldom needed
+    from urllib.error import URLError  # slow to import, and rarely needed
     from urllib.request import Request, urlopen
 
     try:
@@ -91,15 +91,15 @@ def _web_stamp(address: str) -> tuple[int, str]:
 
 
 def _object_stamp(address: str) -> tuple[int, str]:
-    """Return the size and the tag of an object of S3, Google Cloud or Azure."""
+    """Return the size and tag of an object on S3, Google Cloud or Azure."""
     obstore = extra("obstore", "s3", "a checkpoint of objects in a store")
     stores = extra("obstore.store", "s3", "a checkpoint of objects in a store")
     place, _, key = address.partition("://")[2].partition("/")
     scheme = address.partition("://")[0]
     try:
-        # The credentials are those of the environment, which polars reads, too.
+        # The credentials come from the environment, as for polars.
         found = obstore.head(stores.from_url(f"{scheme}://{place}"), key)
-    except Exception as error:  # errors of object stores have several bases
+    except Exception as error:  # object stores raise errors without a common base class
         reason = str(error).splitlines()[0]
         msg = f"{address} cannot be read ({reason}): check the address and the credentials"
         raise InvalidInputError(msg) from error

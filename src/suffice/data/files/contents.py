@@ -1,4 +1,4 @@
-"""Bytes of files and streams: unpacked, piece by piece, cut where lines end."""
+"""Bytes of files and streams: unpacked, in pieces, split at line ends."""
 
 import bz2
 import codecs
@@ -19,11 +19,11 @@ from suffice.data.scanning import batches_of
 from suffice.errors import InvalidInputError
 
 BLOCK = 1 << 24  # bytes
-STEP = 1 << 17  # bytes that fit into a cache
-LONGEST_LINE = 2 * BLOCK  # bytes of a line, or of a row with line breaks in its cells
+STEP = 1 << 17  # bytes that fit into the cache
+LONGEST_LINE = 2 * BLOCK  # bytes of a line, or of a row with line breaks in its cells, at most
 _HEAD = 1 << 16  # bytes
-_HEAD_LINES = 20  # that a head has at least, however long they are
-PACKED = (".gz", ".bz2", ".zip", ".zst")  # extensions
+_HEAD_LINES = 20  # least number of lines in the head of a file, however long they are
+PACKED = (".gz", ".bz2", ".zip", ".zst")  # file extensions
 
 
 class ReadsBytes(Protocol):
@@ -33,15 +33,15 @@ class ReadsBytes(Protocol):
 
 
 def is_packed(path: Path | str) -> bool:
-    """Return whether the bytes of a file must be unpacked, or fetched from another machine."""
+    """Return whether a file is compressed or remote."""
     return is_url(path) or Path(path).suffix.lower() in PACKED
 
 
 def pieces_in(path: Path | str, size: int = 0) -> Iterator[bytes]:
-    """Yield the bytes of a file, unpacked, piece by piece; raise where its end is missing."""
+    """Yield the unpacked bytes of a file in pieces; raise if the file is truncated."""
     size = size or BLOCK
     if is_url(path) or Path(path).suffix.lower() == ".zst":
-        # The reader of lines fetches and unpacks by itself.
+        # The polars line reader downloads and unpacks by itself.
         for lines in batches_of(pl.scan_lines(path, glob=False)):
             text = "\n".join([*lines.to_series(), ""]).encode()
             for start in range(0, len(text), size):
@@ -75,10 +75,10 @@ def _in_zip(path: Path) -> IO[bytes]:
 
 
 def head_of(path: Path | str) -> bytes:
-    """Return the first bytes of a file: some whole lines, or all it has."""
+    """Return the first bytes of a file: complete lines, or the whole file."""
     parts: list[bytes] = []
     n_lines = 0
-    n_open = 0  # bytes of the line that has not ended yet
+    n_open = 0  # bytes of the unfinished last line
     pieces = pieces_in(path, _HEAD)
     for piece in pieces:
         parts.append(piece)
@@ -95,7 +95,7 @@ def head_of(path: Path | str) -> bytes:
 
 
 def refuse_long_line(label: str, line: int) -> NoReturn:
-    """Raise the error that a line is longer than any line of a table."""
+    """Raise the error for a line that is too long for a table."""
     raise InvalidInputError(
         f"{label}: line {line:,} is longer than {LONGEST_LINE >> 20} MiB, the longest that is "
         "read: is it a table of text, with a row on each line?"
@@ -103,14 +103,14 @@ def refuse_long_line(label: str, line: int) -> NoReturn:
 
 
 def first_lines(path: Path | str, n: int) -> bytes:
-    """Return that many lines of a file, or all it has."""
+    """Return the first n lines of a file, or all lines."""
     blocks = line_blocks(pieces_in(path))
     lines = (line for block in blocks for line in block.splitlines(keepends=True))
     return b"".join(islice(lines, n))
 
 
 def read_fully(stream: ReadsBytes, size: int) -> bytes:
-    """Return that many bytes, or all that are left; a pipe gives fewer at a time."""
+    """Return ``size`` bytes, or all that are left; one read of a pipe may return fewer."""
     parts = []
     while size > 0:
         part = stream.read(size)
@@ -122,7 +122,7 @@ def read_fully(stream: ReadsBytes, size: int) -> bytes:
 
 
 def pieces_of(stream: ReadsBytes, start: bytes = b"", size: int = 0) -> Iterator[bytes]:
-    """Yield the bytes that were read already, and the rest of a stream, piece by piece."""
+    """Yield ``start``, the bytes already read, and then the rest of a stream in pieces."""
     yield start
     while True:
         piece = read_fully(stream, size or BLOCK)
@@ -132,7 +132,7 @@ def pieces_of(stream: ReadsBytes, start: bytes = b"", size: int = 0) -> Iterator
 
 
 def decoder_of(encoding: str) -> io.IncrementalNewlineDecoder:
-    """Return what decodes bytes that may end within a letter, to text with plain line ends."""
+    """Return an incremental decoder, which accepts partial characters and unifies line ends."""
     decoder = codecs.getincrementaldecoder(encoding)()
     return io.IncrementalNewlineDecoder(decoder, translate=True)
 
@@ -142,8 +142,8 @@ def _end_of_last_line(data: bytes, *, is_last: bool = False) -> int:  # noqa: AR
 
 
 def count_of(letter: bytes, data: bytes, end: int) -> int:
-    """Return how often a byte occurs before a place."""
-    # Many times as quick as bytes.count, in parts that stay in the cache.
+    """Return how often a byte occurs before position ``end``."""
+    # Several times faster than bytes.count, because the parts stay in the cache.
     letters = np.frombuffer(data, np.uint8)[:end]
     code = ord(letter)
     parts = (letters[start : start + STEP] for start in range(0, end, STEP))
@@ -151,7 +151,7 @@ def count_of(letter: bytes, data: bytes, end: int) -> int:
 
 
 class FindsEnd(Protocol):
-    """Returns where the last whole row of some bytes ends."""
+    """Returns the end of the last complete row in some bytes."""
 
     def __call__(self, data: bytes, *, is_last: bool = False) -> int: ...
 
@@ -162,9 +162,9 @@ def line_blocks(
     label: str = "the text",
     first_line: int = 1,
 ) -> Iterator[bytes]:
-    """Yield bytes in blocks that end where a line, or by ``end_of`` a row, ends.
+    """Yield bytes in blocks that end at a line end, or at a row end given by ``end_of``.
 
-    ``label`` and ``first_line``, the number of the first, are for messages.
+    ``label`` and ``first_line`` (the number of the first line) are used in messages.
     """
     rest = b""
     line = first_line

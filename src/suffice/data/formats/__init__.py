@@ -1,1 +1,1 @@
-"""Files of each format as tables, read and written. May import ``files``, ``text``, ``columns``."""
+"""Reading and writing tables in each file format. May import ``files``, ``text``, ``columns``."""

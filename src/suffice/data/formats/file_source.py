@@ -33,32 +33,33 @@ from suffice.data.text.spelling import spellings_of, typed
 from suffice.data.text.table import TextTable
 from suffice.errors import InvalidInputError, ReadingWarning, warn
 
-_HEAD = 1 << 20  # bytes of a stream that are looked at before anything is decided
+_HEAD = 1 << 20  # first bytes of a stream, from which its format is decided
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class File:
-    """One file, opened and looked at."""
+    """One opened file, with its first rows."""
 
-    path: Path | str  # text: a URL
+    path: Path | str  # a text is a URL
     table: FileTable
     text: TextFormat
-    folder_values: pl.DataFrame = field(default_factory=pl.DataFrame)  # one row, as in day=3/
+    # one row of values from folder names such as day=3/
+    folder_values: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @property
     def address(self) -> str:
-        """Where it is, for any process on any machine that sees the same files."""
+        """Absolute path or URL, valid for any process that sees the same files."""
         return self.path if isinstance(self.path, str) else str(self.path.absolute())
 
     @property
     def n_rows(self) -> int | None:
-        """Number of rows, where the file itself tells."""
+        """Number of rows; None if the file does not store it."""
         return self.table.n_rows(self.path) if isinstance(self.table, TypedTable) else None
 
     @property
     def expected_rows(self) -> int | None:
-        """Number of rows; of a text file on this machine estimated from its size."""
+        """Number of rows; for a local text file, an estimate from its size."""
         n_rows = self.n_rows
         if n_rows is not None or isinstance(self.path, str) or is_packed(self.path):
             return n_rows
@@ -79,7 +80,7 @@ class File:
             for name, dtype in columns.items()
             if original_of(name) not in from_folders
         }
-        # Where all columns come from the folders, any column tells the number of rows.
+        # If all columns come from folder names, read any column for the number of rows.
         scan = self.table.scan(self.path, from_file or {self.table.sample.columns[0]: None})
         selected = []
         for name, dtype in columns.items():
@@ -96,7 +97,7 @@ class File:
         return pl.repeat(values[0], pl.len(), dtype=dtype or values.dtype).alias(name)
 
     def without_rows(self) -> Self:
-        """Return the file without its first rows, which would take memory for many files."""
+        """Return the file without its first rows, to save memory with many files."""
         table = replace(self.table, sample=self.table.sample.clear())
         return replace(self, table=table)
 
@@ -107,7 +108,7 @@ def file_source(
     label: str,
     root: str | None = None,
 ) -> Source:
-    """Return the rows of one file after another, after checking that their columns agree."""
+    """Return a source that reads files one after another; raise unless their columns agree."""
     folder_values = folder_values_of(paths, root)
     first = _opened(paths[0], text, folder_values[:1], types_only=False)
     others = []
@@ -136,7 +137,7 @@ def file_source(
         return total
 
     sample = _typed_by_all(first, others)
-    # The values of all folders are known; those of the first file alone would show no variety.
+    # Spread the values of all folders over the sample; the first file has only one of them.
     rows = pl.int_range(sample.height, eager=True) % max(len(folder_values), 1)
     names = first.folder_values.columns
     return Source(
@@ -154,12 +155,12 @@ def file_source(
 
 
 def _with_text(text: TextFormat, name: str) -> TextFormat:
-    """Return the format with one more column as text."""
+    """Return the text format with one more column read as text."""
     return replace(text, columns={**text.columns, name: Notation(kind="text")})
 
 
 def _common_notations(files: Sequence[File]) -> dict[str, Notation]:
-    """Return how all files write each column; raise where two files differ."""
+    """Return the common notation of each column; raise if two files differ."""
     common: dict[str, Notation] = {}
     first_of: dict[str, File] = {}
     for file in files:
@@ -183,7 +184,7 @@ def _common_notations(files: Sequence[File]) -> dict[str, Notation]:
 
 
 def _opened_again(file: File, notations: Mapping[str, Notation], *, types_only: bool) -> File:
-    """Return a file read in the notations of all, if its own first rows tell less."""
+    """Return a file opened with the common notations, unless its own are the same."""
     if not isinstance(file.table, TextTable):
         return file
     own = file.table.notations
@@ -203,7 +204,7 @@ def _opened_again(file: File, notations: Mapping[str, Notation], *, types_only: 
 
 
 def _typed_by_all(first: File, others: Sequence[File]) -> pl.DataFrame:
-    """Return the first rows of the first file, in types that hold the values of all files."""
+    """Return the first rows of the first file, with types wide enough for all files."""
     sample = first.sample
     types: dict[str, pl.DataType] = {}
     for other in others:
@@ -216,7 +217,7 @@ def _typed_by_all(first: File, others: Sequence[File]) -> pl.DataFrame:
 
 
 def folder_values_of(paths: Sequence[Path | str], root: str | None) -> pl.DataFrame:
-    """Return the columns in the folders of files, such as day=3/rows.csv: a row for each file."""
+    """Return the columns in folder names, such as day=3/rows.csv, with one row per file."""
     cells: list[dict[str, str]] = []
     for path in paths:
         folders = str(path).removeprefix(root or str(path)).split("/")[:-1]
@@ -257,7 +258,7 @@ def _opened(
 
 
 def _refuse_no_file(path: Path) -> None:
-    """Raise unless a path leads to a file that holds something."""
+    """Raise unless the path is a file that is not empty."""
     if path.is_symlink() and not path.exists():
         raise InvalidInputError(
             f"{path} is a link that leads to no file, or to itself: name the file"
@@ -277,7 +278,7 @@ def _refuse_no_file(path: Path) -> None:
 
 
 class _Pipe:
-    """A named pipe, closed when it has been read."""
+    """A named pipe that is closed after reading."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb", buffering=0)
@@ -292,7 +293,7 @@ class _Pipe:
 
 
 def stream_source(stream: ReadsBytes, text: TextFormat, label: str) -> Source:
-    """Return CSV or JSON Lines from bytes that can be read once, after a look at the first."""
+    """Return a source for CSV or JSON Lines bytes that can be read only once."""
     head = read_fully(stream, _HEAD)
     table: FileTable
     with reading(label):
@@ -316,9 +317,9 @@ def stream_source(stream: ReadsBytes, text: TextFormat, label: str) -> Source:
 
 
 def named_source(name: str, text: TextFormat) -> Source:
-    """Return the rows of a path, a glob, "-" for standard input, or a built-in dataset."""
+    """Return a source for a path, a glob, "-" (standard input) or a built-in dataset."""
     if name == "-":
-        # Unbuffered: a thread that waits for input then holds no lock when the program ends.
+        # Unbuffered, so that a thread waiting for input holds no lock when the program ends.
         bare = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
         return stream_source(bare, text, "standard input")
     if name in DATASETS and not Path(name).exists():
@@ -338,7 +339,7 @@ def named_source(name: str, text: TextFormat) -> Source:
 
 
 def _root_of(name: str) -> str | None:
-    """Return the folder below which folders such as day=3 are columns."""
+    """Return the folder that contains folders such as day=3, which are columns."""
     if has_magic(name):
         return None
     place = name.removeprefix("file://")

@@ -1,4 +1,4 @@
-"""Tables of Delta Lake and Iceberg, whose log says which files count."""
+"""Tables of Delta Lake and Iceberg, whose log lists the current files."""
 
 import os
 from importlib.util import find_spec
@@ -15,12 +15,12 @@ _KINDS = ("delta", "iceberg")
 
 
 def is_lakehouse(source: object) -> bool:
-    """Return whether this names a table of Delta Lake or Iceberg."""
+    """Return whether this is the address of a Delta Lake or Iceberg table."""
     return isinstance(source, (str, Path)) and _kind_and_place(str(source))[0] in _KINDS
 
 
 def _kind_and_place(address: str) -> tuple[str, str]:
-    """Return the kind of a table and its place; a folder may show that it is a Delta table."""
+    """Return the kind and place of a table; a folder with a Delta log is a Delta table."""
     if Path(address, "_delta_log").is_dir():
         return "delta", address
     kind, _, place = address.partition(":")
@@ -28,7 +28,7 @@ def _kind_and_place(address: str) -> tuple[str, str]:
 
 
 def lakehouse_source(address: str) -> Source:
-    """Return the rows of one version of a table, the latest when it is opened."""
+    """Return a source for one version of a table: the latest version at opening."""
     kind, place = _kind_and_place(address)
     shown = without_passwords(address)
     try:
@@ -37,17 +37,17 @@ def lakehouse_source(address: str) -> Source:
     except ImportError as error:
         msg = f"{shown} needs the extra {kind!r}: pip install 'suffice[{kind}]'"
         raise InvalidParameterError(msg) from error
-    except Exception as error:  # of several libraries
+    except Exception as error:  # errors of several libraries
         reason = without_passwords(str(error).splitlines()[0])
         msg = f"{shown} cannot be read as a table of {kind} ({reason}): check the address"
         raise InvalidInputError(msg) from error
 
 
 def _iceberg(place: str) -> pl.LazyFrame:
-    """Return the rows of a metadata file, or of a table by the names of its catalog and its own."""
+    """Return the rows of a metadata file, or of a table named as catalog and table."""
     from pyiceberg.catalog import load_catalog
 
-    if find_spec("polars_iceberg") is None:  # or polars would recommend it
+    if find_spec("polars_iceberg") is None:  # otherwise polars would recommend it
         os.environ.setdefault("POLARS_ICEBERG_PLANNER", "pyiceberg")
     if "/" in place:
         return pl.scan_iceberg(place)

@@ -1,4 +1,4 @@
-"""Files whose columns have types: Parquet, Arrow IPC and JSON."""
+"""Files with column types: Parquet, Arrow IPC and JSON."""
 
 import io
 import math
@@ -17,20 +17,20 @@ from suffice.data.source import SAMPLE_ROWS, ColumnType, ColumnTypes, Scan, cast
 from suffice.data.text.table import scan_of_blocks
 from suffice.errors import InvalidInputError
 
-_NUMBERS = 6 << 20  # read at a time: 48 MB
-_MOST_PIECES = 1024  # of one file
+_NUMBERS = 6 << 20  # numbers read at a time: 48 MB
+_MOST_PIECES = 1024  # most pieces of one file
 
 Format: TypeAlias = Literal["parquet", "arrow", "json", "json lines", "workbook"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TypedTable:
-    """A file whose columns have types of their own."""
+    """A file that stores the types of its columns."""
 
     label: str
     sample: pl.DataFrame
     format: Format
-    frame: pl.DataFrame | None = None  # all rows, where the format is read as a whole
+    frame: pl.DataFrame | None = None  # all rows, if the format can only be read as a whole
     remarks: tuple[str, ...] = ()
     doubts: dict[str, str] = field(default_factory=dict, init=False)
     notations: dict[str, Notation] = field(default_factory=dict, init=False)
@@ -38,7 +38,7 @@ class TypedTable:
 
     @classmethod
     def of(cls, path: Path | str, format: Format, *, types_only: bool) -> Self:
-        """Return the table of a Parquet or Arrow file; ``types_only`` reads no rows."""
+        """Return the table of a Parquet or Arrow file; with ``types_only``, without rows."""
         label = str(path)
         with reading(label):
             rows = _scan_columns(path, format)
@@ -55,18 +55,18 @@ class TypedTable:
     def of_lines_in(cls, path: Path | str) -> Self:
         """Return the table of a file of JSON Lines."""
         with reading(str(path)):
-            # The reader would parse lines beyond those asked for as if they were alike.
+            # Read only the first lines: polars would parse later lines as if they were alike.
             head = first_lines(path, SAMPLE_ROWS)
             if head.count(b"\n") < SAMPLE_ROWS:
                 return cls.of_lines(head, str(path))
-            # Later lines may have more keys, or other types, than the first.
+            # Later lines may have more keys or other types than the first lines.
             types = pl.scan_ndjson(path, infer_schema_length=None).collect_schema()
             sample = pl.read_ndjson(io.BytesIO(head), schema=types)
         return cls(str(path), sample, "json lines")
 
     @classmethod
     def of_json(cls, path: Path | str) -> Self:
-        """Return the table of a JSON file: an array of objects, or one object a line."""
+        """Return the table of a JSON file: an array of objects, or one object per line."""
         label = str(path)
         with reading(label):
             if not head_of(path).lstrip().startswith(b"["):
@@ -98,8 +98,8 @@ class TypedTable:
         return rows.select(cast(columns))
 
     def _piece_size(self, path: Path | str, n_columns: int) -> tuple[int, int] | None:
-        """Return how many rows and columns to read at a time; None leaves it to the reader."""
-        # The reader reads ahead without bound. A piece is some row groups, or a part of a large
+        """Return the rows and columns to read at a time; None lets polars decide."""
+        # polars reads ahead without limit. A piece is some row groups, or a part of a large
         # one.
         n_rows = self.n_rows(path) or 0
         if n_rows * n_columns <= _NUMBERS:
@@ -122,7 +122,7 @@ class TypedTable:
         return scan_of_blocks(line_blocks(pieces), rows, self.label)
 
     def _refuse_new_keys(self, block: bytes) -> None:
-        """Raise for keys that the first lines of a stream do not have."""
+        """Raise for keys that do not occur in the first lines of a stream."""
         keys = pl.scan_ndjson(io.BytesIO(block), infer_schema_length=None).collect_schema()
         for name in keys:
             if name not in self.sample.columns:
@@ -133,7 +133,7 @@ class TypedTable:
                 )
 
     def _types(self, columns: ColumnTypes) -> dict[str, ColumnType]:
-        """Return the types to parse as: numbers may widen, everything else stays as sampled."""
+        """Return the types for parsing: numbers may widen to floats, others stay as sampled."""
         types: dict[str, ColumnType] = {}
         for name in columns:
             types[original_of(name)] = self.sample.schema[original_of(name)]
@@ -144,7 +144,7 @@ class TypedTable:
         return types
 
     def n_rows(self, path: Path | str) -> int | None:
-        """Return the number of rows, where the file itself tells."""
+        """Return the number of rows; None if the file does not store it."""
         if self.frame is not None:
             return self.frame.height
         if self.format == "json lines":
@@ -159,7 +159,7 @@ def _scan_columns(path: Path | str | bytes, format: Format) -> pl.LazyFrame:
 
 
 def _slice(rows: pl.LazyFrame, start: int, n_rows: int, n_columns: int = 0) -> pl.DataFrame:
-    """Return some rows, a few columns at a time: the reader fetches whole columns of groups."""
+    """Return some rows, a few columns at a time, because polars loads whole column chunks."""
     names = rows.collect_schema().names()
     n_columns = max(n_columns, 8, math.ceil(len(names) / 16))
     parts = [names[at : at + n_columns] for at in range(0, len(names) or 1, n_columns)]
@@ -178,7 +178,7 @@ def _in_pieces(
     start: int,
     n_rows: int | None,
 ) -> Iterator[pl.DataFrame]:
-    """Yield rows from a start on, all or some, that many at a time."""
+    """Yield ``n_rows`` rows (None: all) from ``start`` on, ``piece_rows`` at a time."""
     stamp = stamp_of(str(path))
     left = math.inf if n_rows is None else n_rows
     while left > 0:

@@ -1,4 +1,4 @@
-"""Workbooks of Excel and LibreOffice: the rows of their first sheet."""
+"""Excel and LibreOffice workbooks: the rows of the first sheet."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from suffice.errors import InvalidInputError, extra
 
 
 def workbook_table(path: Path | str, text: TextFormat) -> TypedTable:
-    """Return the first sheet of a workbook; its text is read as that of text files."""
+    """Return the first sheet of a workbook; its text is parsed as in text files."""
     if is_url(path):
         raise InvalidInputError(
             f"{path} is a workbook on another machine: download it, or save the sheet as CSV"
@@ -45,7 +45,7 @@ def workbook_table(path: Path | str, text: TextFormat) -> TypedTable:
 
 
 def _with_typed_text(frame: pl.DataFrame, text: TextFormat) -> pl.DataFrame:
-    """Return the frame with its text columns read as numbers or dates where they are written."""
+    """Return the frame with numbers and dates that are written as text parsed."""
     words = frame.select(pl.selectors.string()).select(pl.all().str.strip_chars())
     if not words.width:
         return frame

@@ -1,4 +1,4 @@
-"""Tables written to files and objects, in the format that the extension names."""
+"""Writing tables to files and objects, in the format given by the extension."""
 
 import os
 import re
@@ -16,8 +16,9 @@ from suffice.data.source import exactly
 from suffice.errors import InvalidParameterError
 from suffice.persistence.archive import NO_ROOM, replacing
 
-_FORMULA = r"^[=+\-@\t\r\n]"  # how a cell begins that a spreadsheet runs
-_NUMBER = r"^[+\-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+\-]?[0-9]+)?$"  # which it does not run
+_FORMULA = r"^[=+\-@\t\r\n]"  # beginnings of cells that a spreadsheet evaluates
+# cells that it does not evaluate
+_NUMBER = r"^[+\-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+\-]?[0-9]+)?$"
 
 Sink: TypeAlias = Callable[[pl.LazyFrame, IO[bytes] | str], object]
 
@@ -35,7 +36,7 @@ SINKS: Mapping[str, Sink] = {
 
 
 def sink_of(path: str | Path) -> Sink:
-    """Return the way to write that the extension of a path names."""
+    """Return the writer for the extension of a path."""
     ending = Path(path).suffix.lower()
     if ending not in SINKS:
         raise InvalidParameterError(
@@ -46,10 +47,10 @@ def sink_of(path: str | Path) -> Sink:
 
 
 def with_escaped_formulas(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Return a table whose texts and names no spreadsheet takes for formulas.
+    """Return a table without texts or names that a spreadsheet would evaluate as formulas.
 
-    An apostrophe goes before a text that begins with one of ``= + - @``, a tab or a line end, and
-    is no plain number.
+    An apostrophe is put before each text that begins with one of ``= + - @``, a tab or a line end,
+    unless the text is a plain number.
     """
     schema = frame.collect_schema()
     columns = []
@@ -65,7 +66,7 @@ def with_escaped_formulas(frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def write_table(frame: pl.LazyFrame, path: str | Path) -> None:
-    """Write a lazy table in the order of its rows, or leave whatever stood at ``path``."""
+    """Write a lazy table in row order; if that fails, an existing file is left unchanged."""
     sink = sink_of(path)
     if is_url(path):
         _write_object(frame, str(path), sink)
@@ -82,7 +83,7 @@ def write_table(frame: pl.LazyFrame, path: str | Path) -> None:
 
 
 def _write_object(frame: pl.LazyFrame, url: str, sink: Sink) -> None:
-    """Write an object by way of a file: where rows fail, polars would close a part of it."""
+    """Write an object via a local file; otherwise an error in the rows leaves half an object."""
     with TemporaryDirectory() as folder:
         staged = Path(folder) / "rows.feather"
         write_table(frame, staged)

@@ -1,1 +1,1 @@
-"""Tables and arrays in memory, and tables that arrive in batches. May import ``columns``."""
+"""Tables and arrays in memory, and tables in batches. May import ``columns``."""

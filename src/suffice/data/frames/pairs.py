@@ -21,13 +21,13 @@ from suffice.data.source import Source
 from suffice.errors import FeatureMismatchError, InvalidInputError
 from suffice.typing import Array, Labels, LabelsLike, RowsLike, WeightsLike
 
-_ROWS = 1 << 16  # of an array in one chunk
+_ROWS = 1 << 16  # rows of an array in one chunk
 
 Pair: TypeAlias = tuple[Any, ...]  # (X, y) or (X, y, sample_weight)
 
 
 def is_chunks(source: object) -> TypeGuard[Iterable[Any]]:
-    """Return whether this is an iterable of chunks, rather than one table or a name."""
+    """Return whether this is an iterable of chunks, not a table or a name."""
     if isinstance(source, (str, Path, np.ndarray)) or is_frame(source):
         return False
     if hasattr(source, "sample"):  # a Source, or a table of Ibis, Spark or Dask
@@ -38,7 +38,7 @@ def is_chunks(source: object) -> TypeGuard[Iterable[Any]]:
 
 
 def chunk_source(chunks: Iterable[object], label: str = "the iterable") -> Source:
-    """Return the source of chunks (X, y), or of frames."""
+    """Return the source for chunks (X, y), or for frames."""
     rest = iter(chunks)
     first = next(rest, None)
     if first is None:
@@ -51,7 +51,7 @@ def chunk_source(chunks: Iterable[object], label: str = "the iterable") -> Sourc
 
 
 def _pair_source(pairs: Iterable[Any], label: str) -> Source:
-    """Return the source of chunks (X, y) or (X, y, weight), whose columns have known roles."""
+    """Return the source for chunks (X, y) or (X, y, weight); their roles are fixed."""
     rest = iter(pairs)
     head = next(rest)
     numbered = enumerate(chain([head], rest))
@@ -74,7 +74,7 @@ def _pair_source(pairs: Iterable[Any], label: str) -> Source:
 
 
 def frame_of_pair(pair: object, label: str) -> pl.DataFrame:
-    """Return the columns of a chunk, then its labels, then its weights if it has any."""
+    """Return a chunk as a frame: features, then labels, then weights if it has any."""
     if not isinstance(pair, tuple) or len(pair) not in (2, 3):
         msg = f"{label} must be (X, y), (X, y, sample_weight) or a frame"
         raise InvalidInputError(msg)
@@ -91,7 +91,7 @@ def frame_of_pair(pair: object, label: str) -> pl.DataFrame:
 
 
 def _widened(classes: Labels) -> Labels:
-    """Return labels in a type that every chunk of such labels fits."""
+    """Return labels with a type wide enough for the labels of every chunk."""
     kind = classes.dtype.kind
     if kind in "Ub":
         return classes
@@ -102,7 +102,7 @@ def _widened(classes: Labels) -> Labels:
 
 
 def as_columns(X: RowsLike, names: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return the rows of an array or frame; columns without names are called by those given."""
+    """Return the rows of an array or frame; ``names`` are for columns without names."""
     if is_mixed(X):
         if is_frame(X):
             return collected(X)
@@ -126,9 +126,9 @@ def as_columns(X: RowsLike, names: Sequence[str] | None = None) -> pl.DataFrame:
 
 
 def _unboxed(column: Array) -> list[object]:
-    """Return the values of a column of objects, missing values as None, numbers as floats."""
+    """Return the values of an object column: missing values as None, numbers as floats."""
     values = [None if is_empty(v) else v for v in column.tolist()]
-    if are_numbers(v for v in values if v is not None):  # of which some may be whole
+    if are_numbers(v for v in values if v is not None):  # integers are converted, too
         return [None if v is None else float(v) for v in values]
     return values
 
@@ -140,7 +140,7 @@ def _unused(name: str, taken: Sequence[str]) -> str:
 
 
 def array_chunks(X: RowsLike, y: LabelsLike, weight: WeightsLike = None) -> Iterator[Pair]:
-    """Yield the rows of arrays in chunks, so that none is copied as a whole."""
+    """Yield the rows of arrays in chunks, so that no array is copied as a whole."""
     table = Table.of(X, y, weight)
     is_plain = table.schema is None
     rows = table.x if is_plain else as_columns(X)
@@ -156,7 +156,7 @@ def array_chunks(X: RowsLike, y: LabelsLike, weight: WeightsLike = None) -> Iter
 
 
 def array_source(source: object, names: Sequence[str] | None) -> Source | None:
-    """Return an array, or chunks (X, y), to score as a source of named columns; None for others."""
+    """Return an array, or chunks (X, y), as a source with named columns; None for other types."""
     if isinstance(source, np.ndarray):
         starts = range(0, len(source), _ROWS)
         frames = (as_columns(source[start : start + _ROWS], names) for start in starts)

@@ -1,4 +1,4 @@
-"""Frames of pandas as polars ones, without pyarrow, which the plain install does not have."""
+"""pandas frames converted to polars without pyarrow, which a plain install lacks."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from suffice.errors import InvalidInputError
 
 
 def is_pandas(source: object) -> bool:
-    """Return whether this is a frame of pandas."""
+    """Return whether this is a pandas frame."""
     return type(source).__module__.startswith("pandas") and hasattr(source, "columns")
 
 
 def from_pandas(frame: Any) -> pl.DataFrame:
-    """Return a frame of pandas as one of polars, missing cells null."""
+    """Return a pandas frame as a polars frame, missing values as null."""
     if not all(isinstance(name, str) for name in frame.columns):
         msg = "the columns of the frame must be named by text: df.columns = df.columns.astype(str)"
         raise InvalidInputError(msg)
@@ -37,7 +37,7 @@ def _values(column: Any) -> pl.Series:
         return pl.Series(column)
     if hasattr(dtype, "categories") and hasattr(column, "cat"):
         return _levels(column.cat)
-    if hasattr(dtype, "numpy_dtype"):  # numbers with a mask
+    if hasattr(dtype, "numpy_dtype"):  # a masked numeric type
         values = pl.Series(column.to_numpy(dtype.numpy_dtype, na_value=dtype.type(0)))
         return values.set(pl.Series(column.isna().to_numpy()), None)
     if isinstance(dtype, np.dtype) and dtype.kind in "iufb":
@@ -56,7 +56,7 @@ def _levels(categories: Any) -> pl.Series:
 
 
 def _time_type(dtype: str) -> str | None:
-    """Return the type to convert times to: polars has no times in seconds."""
+    """Return the type to convert times to; polars has no times in seconds."""
     if dtype == "datetime64[s]":
         return "datetime64[us]"
     if dtype == "timedelta64[s]":

@@ -16,7 +16,7 @@ from suffice.errors import InvalidInputError
 
 
 def frame_source(frame: object, label: str = "the lazy frame") -> Source:
-    """Return the source of a pandas, polars or pyarrow frame; ``label`` names a lazy one."""
+    """Return the source for a pandas, polars or pyarrow frame; ``label`` names a lazy frame."""
     table = as_frame(frame)
     n_rows: int | None = None
     if isinstance(table, pl.DataFrame):
@@ -38,7 +38,7 @@ def batch_source(
     label: str,
     categorical: tuple[str, ...] = (),
 ) -> Source:
-    """Return the source of frames that can be read once, after a look at the first of them."""
+    """Return the source for frames that can be read only once."""
     rest = iter(frames)
     first: list[pl.DataFrame] = []
     n_rows = 0
@@ -56,7 +56,7 @@ def batch_source(
 
 
 def arrow_source(source: Any) -> Source:
-    """Return the source of any object that exports an Arrow stream, even one of no batch."""
+    """Return the source for any object that exports an Arrow stream, even without batches."""
     rows = pl.scan_arrow_c_stream(source)
     no_rows = rows.collect_schema().to_frame()
     return batch_source(chain([no_rows], batches_of(rows)), "the stream")
@@ -69,7 +69,7 @@ def is_frame(source: object) -> bool:
 
 
 def is_stream(source: object) -> bool:
-    """Return whether this hands out Arrow batches rather than being a table in memory."""
+    """Return whether this is a stream of Arrow batches, not a table in memory."""
     if not hasattr(source, "__arrow_c_stream__"):
         return False
     in_memory = hasattr(source, "num_rows") or isinstance(source, pl.DataFrame)
@@ -77,14 +77,14 @@ def is_stream(source: object) -> bool:
 
 
 def as_frame(frame: Any) -> pl.DataFrame | pl.LazyFrame:
-    """Return a pandas or pyarrow table, or an Arrow stream, as a polars one; lazy ones stay so."""
+    """Return a pandas or pyarrow table, or an Arrow stream, as polars; lazy tables stay lazy."""
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
         return frame
     return from_pandas(frame) if is_pandas(frame) else pl.DataFrame(frame)
 
 
 def collected(frame: object) -> pl.DataFrame:
-    """Return any table as one in memory."""
+    """Return any table as a polars frame in memory."""
     return as_frame(frame).lazy().collect()
 
 
@@ -94,7 +94,7 @@ def scans_of(
     label: str,
     columns: ColumnTypes,
 ) -> list[Scan]:
-    """Return frames that come one after another as one table of some columns."""
+    """Return successive frames as one table with some of their columns."""
     no_rows = sample.clear().lazy().select(cast(columns))
     rows = (frame.select(cast(columns)) for frame in _alike(frames, sample, label))
     return [Scan(label, no_rows, batches=lambda _start, _n_rows: rows)]
@@ -105,13 +105,16 @@ def _alike(
     first: pl.DataFrame,
     label: str,
 ) -> Iterator[pl.DataFrame]:
-    """Yield frames with their columns in the order of the first; raise for other columns."""
+    """Yield frames with their columns in the order of the first; raise if columns differ."""
     for at, frame in enumerate(frames):
         yield like_first(frame, first, f"batch {at} of {label}")
 
 
 def like_first(frame: pl.DataFrame, first: pl.DataFrame, label: str) -> pl.DataFrame:
-    """Return the columns of a first frame; each part may have its own levels, so these are text."""
+    """Return a frame with the columns of the first part; categoricals become text.
+
+    The levels of a categorical may differ between parts.
+    """
     refuse_other_columns(first, frame, label)
     ordered = frame.select(map(exactly, first.columns))
     return ordered.with_columns(pl.selectors.by_dtype(pl.Enum).cast(pl.String))

@@ -1,4 +1,4 @@
-"""Rows that cannot be used: counted and reported, or an error if a number is infinite."""
+"""Unusable rows: counted and reported; an infinite number raises an error."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,17 +12,18 @@ from suffice.core.text.lists import counted
 from suffice.errors import InvalidInputError, ReadingWarning, UnusedDataWarning, warn
 from suffice.typing import Flags, Floats
 
-_MOST_NAMED = 5  # columns in a warning
+_MOST_NAMED = 5  # columns named in a warning, at most
 
 
 @dataclass(frozen=True, slots=True)
 class RowsRead:
-    """How many rows were read, and how many of them could not be used, by column."""
+    """Numbers of rows read and of unusable rows, with the columns that made them unusable."""
 
     rows: int = 0
     unusable: int = 0
     by_column: Mapping[str, int] = field(default_factory=dict)
-    new_levels: Mapping[str, int] = field(default_factory=dict)  # rows, by category
+    # rows with new levels, by category
+    new_levels: Mapping[str, int] = field(default_factory=dict)
 
     def __add__(self, other: Self) -> Self:
         return type(self)(
@@ -56,7 +57,7 @@ def _counted(columns: Mapping[str, int]) -> str:
 
 
 def require_rows(n_rows: int, label: str) -> None:
-    """Raise unless a source has rows that can be used."""
+    """Raise unless a source has at least one usable row."""
     if not n_rows:
         msg = (
             f"{label} has no row that can be used: each lacks its label, a number or a weight"
@@ -65,13 +66,13 @@ def require_rows(n_rows: int, label: str) -> None:
 
 
 def all_finite(x: Floats) -> bool:
-    """Return whether the sum of all numbers is finite, and so is every number."""
+    """Return whether the sum of all numbers is finite; if so, every number is finite."""
     with np.errstate(invalid="ignore", over="ignore"):
         return bool(np.isfinite(x.sum()))
 
 
 def gaps_in(x: Floats, names: Sequence[str], *, allow_missing: bool) -> dict[str, int]:
-    """Return how many numbers of each column cannot be used, where there are any."""
+    """Return the number of unusable values by column, for columns that have any."""
     unusable = np.isinf(x) if allow_missing else ~np.isfinite(x)
     counts = unusable.sum(axis=0).tolist()
     return {name: count for name, count in zip(names, counts, strict=True) if count}
@@ -83,7 +84,7 @@ def refuse_infinite_numbers(
     label: str,
     first_row: int,
 ) -> None:
-    """Raise the error that names the first cell (n, d) that is infinite, if any is."""
+    """Raise an error that names the first infinite cell of (n, d), if there is one."""
     rows = np.flatnonzero(is_infinite.any(axis=1))
     if len(rows):
         row = int(rows[0])
@@ -92,7 +93,7 @@ def refuse_infinite_numbers(
 
 
 def refuse_infinite_cells(column: pl.Series, name: str, label: str, first_row: int) -> None:
-    """Raise the error that names the first infinite number of a column."""
+    """Raise an error that names the first infinite number of a column, if there is one."""
     if not column.dtype.is_float():
         return
     rows = column.is_infinite().fill_null(value=False).arg_true()

@@ -1,4 +1,4 @@
-"""Usable rows of a source as labelled tables: in blocks of bounded memory, or all at once."""
+"""Usable rows of a source as labelled tables, in blocks of bounded memory or all at once."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -30,20 +30,20 @@ from suffice.data.source import Progress, Source, exactly, values_of
 from suffice.errors import InvalidInputError, UnusedDataWarning, warn
 from suffice.typing import Codes, Flags, Floats, Labels
 
-_NUMBERS = 1 << 20  # in one block: 8 MB
+_NUMBERS = 1 << 20  # numbers in one block: 8 MB
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
-    """Some usable rows as a labelled table, and their ids."""
+    """Usable rows as a labelled table, with their ids."""
 
-    table: Table  # columns contiguous
-    kept: pl.DataFrame  # ids, and groups
-    notations: Notations | None = None  # how text files wrote the features
+    table: Table  # with contiguous columns
+    kept: pl.DataFrame  # ids and groups
+    notations: Notations | None = None  # how numbers and dates are written in the text files
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The features as a frame, levels as text."""
+        """The features as a frame, with levels as text."""
         table = self.table
         if table.schema is None or table.indicators is None:
             return pl.DataFrame(table.x, schema=list(table.names or ()))
@@ -52,12 +52,13 @@ class Chunk:
             columns[number.name] = values
         for category, codes in zip(table.schema.categories, table.indicators.T, strict=True):
             levels = pl.Series([*category.values, None], dtype=pl.String)
-            columns[category.name] = levels.gather(codes)  # −1 is the last, null
+            # code −1 selects the last entry, which is null
+            columns[category.name] = levels.gather(codes)
         return pl.DataFrame({name: columns[name] for name in table.schema.names})
 
 
 def encoded(labels: pl.Series) -> tuple[Labels, Codes]:
-    """Return the sorted distinct labels (K,) and each row's code into them (n,)."""
+    """Return the sorted distinct labels (K,), and each row's code (n,)."""
     if labels.dtype != pl.String:
         return encode(labels.to_numpy())
     distinct = _distinct(labels)
@@ -111,7 +112,7 @@ class Loader:
         self.roles = roles
         self._numbers = frozenset(roles.numbers)
         self._blocks = cycle([self._empty_block(n_rows, device) for _ in range(n_blocks)])
-        self._schema = roles.schema  # with the levels seen so far
+        self._schema = roles.schema  # includes the levels seen so far
         self._label = label
         self._next_row = first_row
         # The distinct labels of the last chunk: mostly those of the next, too.
@@ -128,7 +129,7 @@ class Loader:
         return part
 
     def load(self, part: Part) -> tuple[Chunk, RowsRead]:
-        """Return the usable rows of consecutive frames, and how many are left out."""
+        """Return the usable rows of consecutive frames, and the number of rows left out."""
         pieces = part.pieces
         first_row = part.first_row
         x = self._filled(part)
@@ -164,7 +165,7 @@ class Loader:
         return self._chunk(others.filter(pl.Series(usable)), x[usable]), left_out
 
     def _with_merged_labels(self, others: pl.DataFrame) -> pl.DataFrame:
-        """Return the columns with labels in one spelling, where the user asks for it."""
+        """Return the columns with merged labels, if the user asks for it."""
         if self.roles.merge is None or self.roles.target is None:
             return others
         return others.with_columns(
@@ -199,7 +200,7 @@ class Loader:
         return classes, codes
 
     def _has_weight(self, others: pl.DataFrame) -> Flags:
-        """Return which rows count: those of weight zero are as if they were absent."""
+        """Return which rows have a weight other than zero; the others are ignored."""
         if self.roles.weight is None:
             return np.ones(others.height, bool)
         weights = values_of(others, self.roles.weight)
@@ -233,7 +234,7 @@ def _has_value(column: pl.Series) -> Flags:
 
 
 def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a source in the reader's own batches, in order; of files, read ahead."""
+    """Yield the rows of a source in the reader's own batches, in order; files are read ahead."""
     columns = roles.columns(source.sample)
     checked = (*roles.guessed_ids, *roles.free_texts)
     added = [name for name in checked if name not in columns]
@@ -245,8 +246,8 @@ def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:
 
 
 def blocks_of(frames: Iterable[pl.DataFrame], n_rows: int) -> Iterator[list[pl.DataFrame]]:
-    """Yield the same rows in lists of frames that hold ``n_rows`` together, the last fewer."""
-    # So the sums do not depend on how the reader cuts its batches.
+    """Yield the rows as lists of frames with ``n_rows`` rows in total; the last has fewer."""
+    # Equal blocks make the sums independent of the reader's batches.
     pieces: list[pl.DataFrame] = []
     n_wanted = n_rows
     for frame in frames:
@@ -264,7 +265,7 @@ def blocks_of(frames: Iterable[pl.DataFrame], n_rows: int) -> Iterator[list[pl.D
 
 
 def rows_per_block(n_features: int) -> int:
-    """Return how many rows to read at a time: enough to be quick, few enough to be small."""
+    """Return the number of rows per block: a compromise between speed and memory."""
     return int(np.clip(_NUMBERS // max(n_features, 1), 4096, 1 << 18))
 
 
@@ -275,9 +276,9 @@ def chunks_of(
     *,
     warns: bool,
 ) -> Iterator[Chunk]:
-    """Yield usable rows in blocks, each overwritten by the next.
+    """Yield usable rows in blocks; each block overwrites an earlier one.
 
-    With ``warns``, a warning counts the rows that were left out.
+    With ``warns``, a warning reports the number of rows left out.
     """
     n_rows = rows_per_block(len(roles.features))
     total = RowsRead()
@@ -299,9 +300,9 @@ def load_rows(
     numbered: str = "",
     groups: str | None = None,
 ) -> Chunk:
-    """Return numbers, labels, weights, ids and groups of every usable row, in their order.
+    """Return numbers, labels, weights, ids and groups of all usable rows, in order.
 
-    Where rows have no id, ``numbered`` names the column of their numbers, counted from 0.
+    If there are no ids, the column ``numbered`` holds row numbers from 0.
     """
     ids = roles.kept
     also = () if groups is None else (groups,)
@@ -322,7 +323,7 @@ def load_rows(
 
 
 def require_classes(classes: Labels, n_rows: int, roles: Roles, label: str) -> None:
-    """Raise unless the labels (K,) of all rows are classes that nobody takes for one another."""
+    """Raise unless the labels (K,) of all rows are classes with clearly different names."""
     if roles.merge is not None:
         roles.merge.require_answers(classes, label)
         roles.merge.require_applied(classes, label)
@@ -331,7 +332,7 @@ def require_classes(classes: Labels, n_rows: int, roles: Roles, label: str) -> N
 
 
 def notations_of(source: Source, roles: Roles) -> Notations | None:
-    """Return how text files write the numbers that are learnt from; None of other sources."""
+    """Return how text files write the feature columns; None for other sources."""
     numbers = {
         name: source.notations[name] for name in roles.numbers if name in source.notations
     }

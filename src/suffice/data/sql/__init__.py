@@ -1,4 +1,4 @@
-"""Tables of a database, summed where they are stored or streamed out, through Ibis.
+"""Database tables, summed inside the database or streamed out, through Ibis.
 
 May import ``rows`` and ``sums``.
 """

@@ -1,4 +1,4 @@
-"""Databases by their address: the connection, and the table or query of it."""
+"""Database addresses: the connection, and its table or query."""
 
 import re
 import weakref
@@ -13,7 +13,8 @@ from suffice.errors import DatabaseError, InvalidInputError, SufficeError, extra
 
 _CANCELLED = ("QueryCanceled", "InterruptException")
 _CONNECTION_ERRORS = ("OperationalError", "InterfaceError", "ConnectionException")
-_LOST_STATES = ("08", "57P")  # SQLSTATE: connection exceptions, and the server going away
+# SQLSTATE codes: connection exceptions, and shutdown of the server
+_LOST_STATES = ("08", "57P")
 _ADDRESS = re.compile(r"(postgres(?:ql)?|duckdb|sqlite):(.*)", re.DOTALL)
 _FILES = {".duckdb": "duckdb", ".ddb": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
 _PASSWORD = re.compile(r"(?://[^:/@]*:|password=)(.*(?=@)|[^&]*)")
@@ -21,7 +22,7 @@ _PASSWORD = re.compile(r"(?://[^:/@]*:|password=)(.*(?=@)|[^&]*)")
 
 @contextmanager
 def asking(label: str) -> Iterator[None]:
-    """Turn whatever a database raises into an error that names the table."""
+    """Convert any database error into one that names the table."""
     try:
         yield
     except SufficeError:
@@ -63,10 +64,10 @@ def is_database(source: object) -> bool:
 
 
 def table_at(address: str | Path, name: str | None) -> Expression:
-    """Return a table of a database, or the rows of a query, as an Ibis table.
+    """Return a database table, or the rows of a query, as an Ibis table.
 
-    ``name`` is the name of a table, perhaps after that of its schema, or an SQL query. It may be
-    None where the database has one table only.
+    ``name`` is a table, optionally with its schema, or an SQL query. It may be None if the database
+    has only one table.
     """
     shown = without_passwords(str(address))
     backend = _connected(str(address), shown)
@@ -94,7 +95,7 @@ def is_query(text: str) -> bool:
 
 
 def _connected(address: str, shown: str) -> Backend:
-    """Return a connection, which is closed when nobody holds it any more."""
+    """Return a connection that closes itself when it is no longer referenced."""
     ibis = extra("ibis", "sql", "a database")
     psycopg = extra("psycopg", "sql", "a database")
     match = _ADDRESS.match(address)
@@ -112,7 +113,7 @@ def _connected(address: str, shown: str) -> Backend:
             connection = psycopg.connect(address, autocommit=True)
             backend = ibis.postgres.from_connection(connection)
     except Exception as error:
-        # The original error may show the password, and so does its traceback.
+        # The original error and its traceback may contain the password.
         reason = without_secret(str(error).strip().splitlines()[0], address)
         msg = f"no connection to {shown} ({reason}): check the address and the credentials"
         raise InvalidInputError(msg) from None
@@ -121,7 +122,7 @@ def _connected(address: str, shown: str) -> Backend:
 
 
 def without_secret(text: str, address: str) -> str:
-    """Return a message, unless it may repeat a part of the password of an address."""
+    """Return a message, replaced if it may contain part of the address's password."""
     match = _PASSWORD.search(address)
     if match is None:
         return text

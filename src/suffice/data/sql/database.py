@@ -46,13 +46,13 @@ _LOG = logging.getLogger("suffice")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableSource:
-    """The rows of an Ibis table: any table or query of a database."""
+    """The rows of an Ibis table, which may be any table or query."""
 
     label: str
     table: Expression
     backend: Backend
     sample: pl.DataFrame
-    place: Literal["auto"] | Place = "auto"  # where its rows are summed
+    place: Literal["auto"] | Place = "auto"  # where the rows are summed
 
     @classmethod
     def of(cls, table: Expression, place: Literal["auto"] | Place = "auto") -> Self:
@@ -97,8 +97,8 @@ class TableSource:
         return [Scan(self.label, no_rows, batches=batches)]
 
     def summed(self, roles: Roles, settings: SumSettings, report: RowsDone) -> Summed:
-        """Return the sums of every usable row, by the database or from its rows."""
-        # An engine adds up complete numeric columns; all else, such as levels, comes from rows.
+        """Return the sums of all usable rows, from the database or from streamed rows."""
+        # Databases sum complete numeric columns; anything else, such as levels, needs the rows.
         if settings.device is not None:
             only_from_rows = "sums on a device"
         elif settings.fourth:
@@ -117,7 +117,7 @@ class TableSource:
         return sums_of_frames(frames, roles, settings, self.label, report=report)
 
     def _chosen_place(self, roles: Roles, only_from_rows: str) -> Place:
-        """Return where to sum, and log why."""
+        """Return where to sum; log the reason."""
         place, reason = place_for(
             self.place, engine_of(self.backend), len(roles.features), only_from_rows
         )
@@ -126,7 +126,7 @@ class TableSource:
         return place
 
     def _exact_from_rows(self, roles: Roles, settings: SumSettings) -> str:
-        """Return which exact sums are computed from rows, or nothing."""
+        """Return the kind of exact sums that needs the rows, or an empty text."""
         if self.place != "database":
             return "exact sums"
         if roles.weight is not None:
@@ -150,7 +150,7 @@ class TableSource:
         grid = settings.exact
         grid.rounded(
             np.zeros((0, len(roles.features))), roles.features
-        )  # raises if not theirs
+        )  # raises if the grid is not for these features
         return ExactTableSums(
             table=self.table,
             roles=roles,
@@ -163,7 +163,7 @@ class TableSource:
         )
 
     def _summed_inside(self, roles: Roles, settings: SumSettings) -> tuple[Summed, str]:
-        """Return the sums that the database computes, or what of them only rows can give."""
+        """Return the sums that the database computed, and what it could not sum."""
         self._refuse_text(roles.features)
         engine = engine_of(self.backend)
         sums = self._table_sums(roles, settings)
@@ -182,7 +182,7 @@ class TableSource:
         return total, _gaps_in(gaps)
 
     def _refuse_text(self, names: Sequence[str]) -> None:
-        """Raise where a numeric column holds text, which an engine would take for zero."""
+        """Raise if a numeric column contains text, which the database would sum as zero."""
         is_misplaced = engine_of(self.backend).is_misplaced
         if is_misplaced is None or not names:
             return
@@ -199,7 +199,7 @@ class TableSource:
                 )
 
     def _typed(self, columns: ColumnTypes) -> Expression:
-        """Return the table with each column in a type that is read without loss."""
+        """Return the table with each column cast to a type that can be read without loss."""
         selected = {}
         for name, wanted in columns.items():
             column_name = original_of(name)
@@ -217,7 +217,7 @@ class TableSource:
 
 
 def _sampled(backend: Backend, table: Expression, label: str) -> pl.DataFrame:
-    """Return the first rows; a column of values that cannot be read here is one of bytes."""
+    """Return the first rows; columns that cannot be read here become bytes."""
     rows = table.limit(SAMPLE_ROWS)
     readable: dict[str, pl.Series] = {}
     try:
@@ -237,7 +237,7 @@ def _sampled(backend: Backend, table: Expression, label: str) -> pl.DataFrame:
 
 
 def _only_from_rows(roles: Roles, sample: pl.DataFrame) -> str:
-    """Return what of these columns an engine cannot add up, as far as the first rows tell."""
+    """Return what the database cannot sum in these columns, judging from the first rows."""
     if roles.schema is not None and roles.schema.categories:
         return f"levels of {quoted([c.name for c in roles.schema.categories], 5)}"
     dates = [name for name in roles.features if is_date(sample.schema[name])]

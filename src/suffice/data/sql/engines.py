@@ -1,4 +1,4 @@
-"""What is particular to each database engine, and nothing else about it."""
+"""The peculiarities of each database engine."""
 
 import io
 import threading
@@ -17,10 +17,10 @@ from suffice.data.source import ColumnType
 from suffice.data.sql.files import sqlite_file
 from suffice.errors import InvalidInputError, InvalidParameterError
 
-_BYTES = 1 << 23  # of text parsed at a time
-_FETCHED = 1 << 13  # rows of SQLite at a time, which fit a cache
+_BYTES = 1 << 23  # bytes of text parsed at a time
+_FETCHED = 1 << 13  # rows of SQLite fetched at a time, which fit in the cache
 
-# Objects of Ibis, which is an optional dependency.
+# Types of Ibis, an optional dependency.
 Backend: TypeAlias = Any
 Expression: TypeAlias = Any  # a table, a column or an aggregate
 IbisType: TypeAlias = Any
@@ -29,7 +29,7 @@ Place: TypeAlias = Literal["database", "local"]  # where rows are summed
 
 @contextmanager
 def _without_deprecations() -> Iterator[None]:
-    """Hide that Ibis calls functions that DuckDB and pandas mean to remove."""
+    """Hide warnings that Ibis calls deprecated functions of DuckDB and pandas."""
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         yield
 
@@ -44,17 +44,17 @@ def _same_in_every_thread(backend: Backend) -> Callable[[], Backend]:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Limits and habits of an engine; the defaults suit one that nothing is known of."""
+    """Limits and special functions of an engine; the defaults suit an unknown engine."""
 
-    max_outputs: int = 1000  # columns of one answer
-    widest_sums: int = 50  # features up to which sums inside beat streaming out; 0: never
+    max_outputs: int = 1000  # most columns of a query's result
+    widest_sums: int = 50  # with more features, streaming rows out is faster; 0: always
     # Lets several queries see the same rows.
     session: Callable[[Backend], AbstractContextManager[None]] = _no_session
-    # Yields the rows of a query; None leaves that to Ibis.
+    # Yields the rows of a query; None: Ibis does it.
     batches: Callable[[Backend, Expression, int], Iterator[pl.DataFrame]] | None = None
-    # Returns what gives a connection in the thread that calls it.
+    # Returns a function that opens a connection in the thread that calls it.
     backend_of_thread: Callable[[Backend], Callable[[], Backend]] = _same_in_every_thread
-    # Whether a cell is not of its column's type; None where that cannot be.
+    # Whether a cell does not have its column's type; None if this cannot happen.
     is_misplaced: Callable[[Expression], Expression] | None = None
 
 
@@ -64,7 +64,7 @@ def place_for(
     n_features: int,
     only_from_rows: str = "",
 ) -> tuple[Place, str]:
-    """Return where to sum, and why; ``only_from_rows`` names what only rows can give."""
+    """Return where to sum, and why; ``only_from_rows`` names what needs the rows."""
     if only_from_rows and place == "database":
         msg = f"{only_from_rows} are not summed inside a database: use on='local'"
         raise InvalidParameterError(msg)
@@ -72,7 +72,7 @@ def place_for(
         return place, "asked for"
     if only_from_rows:
         return "local", f"{only_from_rows} are summed from rows"
-    # An engine interprets d² / 2 products, our loops are compiled: beyond some width rows win.
+    # The database interprets d² / 2 products, our loops are compiled. So wide tables are streamed.
     if not engine.widest_sums:
         return "local", "rows leave this engine without a copy, so that is quicker"
     if n_features > engine.widest_sums:
@@ -83,7 +83,7 @@ def place_for(
 
 
 def rows_of(backend: Backend, query: Expression) -> pl.DataFrame:
-    """Return the few rows that answer a query."""
+    """Return the rows of a small query result."""
     frames = list(frames_of_query(backend, query, 1 << 20))
     if not frames:
         return pl.DataFrame(query.schema().to_pyarrow().empty_table())
@@ -94,11 +94,11 @@ def frames_of_query(backend: Backend, rows: Expression, n_rows: int) -> Iterator
     """Yield the rows of an expression in frames of about ``n_rows``, in bounded memory."""
     engine = engine_of(backend)
     if engine.batches is not None:
-        # Ibis would open a cursor, for which PostgreSQL takes one processor only.
+        # Ibis would use a cursor, for which PostgreSQL uses only one processor.
         yield from engine.batches(backend, rows, n_rows)
         return
     for name, dtype in rows.schema().items():
-        if dtype.is_interval():  # polars would panic
+        if dtype.is_interval():  # polars would panic on intervals
             raise InvalidInputError(f"column {name!r} holds intervals: leave it out")
     with _without_deprecations():
         reader = backend.to_pyarrow_batches(rows, chunk_size=n_rows)
@@ -111,8 +111,8 @@ def frames_of_query(backend: Backend, rows: Expression, n_rows: int) -> Iterator
 
 @contextmanager
 def _one_snapshot(backend: Backend) -> Iterator[None]:
-    """Let several queries see the same rows of PostgreSQL, and compile none of them."""
-    # Its just-in-time compiler takes longer over a thousand sums than it saves.
+    """Let several queries see the same rows of PostgreSQL, without just-in-time compilation."""
+    # Compiling a thousand sums takes longer than it saves.
     import psycopg
 
     connection = backend.con
@@ -131,14 +131,14 @@ def _one_snapshot(backend: Backend) -> Iterator[None]:
 
 
 def _copied(backend: Backend, rows: Expression, n_rows: int) -> Iterator[pl.DataFrame]:
-    """Yield rows of PostgreSQL by COPY, which is three times as quick as a cursor and as exact."""
+    """Yield rows of PostgreSQL by COPY, three times as fast as a cursor and equally exact."""
     schema = dict(pl.DataFrame(rows.schema().to_pyarrow().empty_table()).schema)
     connection = backend.con
     copy = f"COPY ({backend.compile(rows)}) TO STDOUT (FORMAT CSV)"
     with connection.cursor() as cursor, connection.transaction():
         cursor.execute("SET LOCAL datestyle TO ISO")
         with cursor.copy(copy) as lines:
-            for block in _line_blocks(map(bytes, lines), n_rows):  # a message is one row
+            for block in _line_blocks(map(bytes, lines), n_rows):  # each message is one row
                 yield _parsed(block, schema)
 
 
@@ -157,7 +157,7 @@ def _line_blocks(lines: Iterable[bytes], n_rows: int) -> Iterator[bytes]:
 
 
 def _parsed(text: bytes, schema: dict[str, pl.DataType]) -> pl.DataFrame:
-    """Return rows of CSV as columns of a schema."""
+    """Return CSV rows as columns with the types of a schema."""
     types: dict[str, ColumnType] = {}
     for j, dtype in enumerate(schema.values()):
         if dtype.is_decimal():
@@ -172,7 +172,7 @@ def _parsed(text: bytes, schema: dict[str, pl.DataType]) -> pl.DataFrame:
 
 
 def _values_of_text(column: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Return text as Booleans or times, where it stands for them; the rest stays text."""
+    """Return text as Booleans or times if the type says so; other text is unchanged."""
     if dtype == pl.Boolean:
         return column == "t"
     if dtype not in (pl.Date, pl.Datetime):
@@ -184,7 +184,7 @@ def _values_of_text(column: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def _fetched(backend: Backend, rows: Expression, n_rows: int) -> Iterator[pl.DataFrame]:
-    """Yield rows of SQLite; Ibis would hold all, and integers beside gaps as floats."""
+    """Yield rows of SQLite in blocks; Ibis would load all and turn integers into floats."""
     types = rows.schema()
     with closing(backend.con.execute(backend.compile(rows))) as cursor:
         while True:
@@ -200,7 +200,7 @@ def _fetched(backend: Backend, rows: Expression, n_rows: int) -> Iterator[pl.Dat
 
 
 def _stored(values: Sequence[object], name: str, dtype: IbisType) -> pl.Series:
-    """Return cells of SQLite, where each has a type of its own, if they suit their column."""
+    """Return cells of SQLite as a column; each cell has its own type, which must fit the column."""
     kinds = {type(value) for value in values if value is not None}
     if dtype.is_string():
         if bytes in kinds:
@@ -233,8 +233,8 @@ def _moment(text: str, name: str) -> datetime:
 
 
 def _from_any_thread(backend: Backend) -> Callable[[], Backend]:
-    """Return what gives a connection to the same file in whatever thread it is called."""
-    # A connection of SQLite answers only in the thread that opened it.
+    """Return a function that opens a connection to the same file in the calling thread."""
+    # A SQLite connection works only in the thread that opened it.
     databases = backend.con.execute("PRAGMA database_list").fetchall()
     (path,) = [path for _, name, path in databases if name == "main"]
     owner = threading.get_ident()
@@ -245,7 +245,7 @@ def _from_any_thread(backend: Backend) -> Callable[[], Backend]:
         if not path:
             msg = "a table in the memory of SQLite cannot be streamed: put it into a file"
             raise InvalidInputError(msg)
-        # The writer of answers may ask for each batch in another thread, one at a time.
+        # The writer of predictions may request batches from other threads, one at a time.
         return type(backend).from_connection(sqlite_file(Path(path)))
 
     return connection
@@ -274,5 +274,5 @@ _ENGINES = {
 
 
 def engine_of(backend: Backend) -> Engine:
-    """Return what is known of the engine of an Ibis backend."""
+    """Return the limits and functions for the engine of an Ibis backend."""
     return _ENGINES.get(backend.name, Engine())

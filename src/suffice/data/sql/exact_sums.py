@@ -1,4 +1,4 @@
-"""Exact sums of a table, computed by its database as integers."""
+"""Exact sums of a table, computed by its database with integers."""
 
 import functools
 from collections.abc import Sequence
@@ -21,20 +21,20 @@ from suffice.data.sql.engines import Expression
 from suffice.data.sql.sums import LABEL, ROWS, TableSums, parts
 from suffice.errors import DatabaseError, InvalidInputError
 
-# |u lᵀ + l uᵀ| ≤ 2³⁹ for each row, and the sum must stay below 2⁶³
+# |u lᵀ + l uᵀ| ≤ 2³⁹ per row, and the sum must stay below 2⁶³
 MOST_ROWS = 1 << 23
-_ROUND = 1.5 * 2.0**52  # added and subtracted, it rounds to an integer, half to even
+_ROUND = 1.5 * 2.0**52  # adding and subtracting it rounds to an integer, half to even
 
 
 @dataclass(frozen=True, eq=False)
 class ExactTableSums(TableSums):
-    """The usable rows of a table, to be summed on a grid; the pilots are its origins."""
+    """The usable rows of a table, summed on a grid; the pilots are the origins of the grid."""
 
     grid: RoundingGrid
 
     @functools.cached_property
     def steps(self) -> Expression:
-        """Label and q = round((x − origin) / 2^e) of every usable row, as floats."""
+        """Label and q = round((x − origin) / 2^e) of each usable row, as floats."""
         rows = self.rows
         columns = {LABEL: rows[LABEL]}
         for j, exponent in enumerate(self.grid.exponents.tolist()):
@@ -43,7 +43,7 @@ class ExactTableSums(TableSums):
 
     @functools.cached_property
     def halves(self) -> Expression:
-        """Label, and u and l of q = 2²⁰ u + l, as integers."""
+        """Label, and the integers u and l with q = 2²⁰ u + l."""
         steps = self.steps
         columns = {LABEL: steps[LABEL]}
         for j in range(self.grid.n_features):
@@ -65,8 +65,8 @@ class ExactTableSums(TableSums):
         return from_exact(exact, self.roles.features), n_rows
 
     def _check_arithmetic(self) -> None:
-        """Raise unless the engine reads our numbers and rounds as floats of 64 bits do."""
-        # some engines take 2.5 for a decimal number, unless a float is added to it
+        """Raise unless the engine parses numbers and rounds like 64-bit floats."""
+        # some engines parse 2.5 as a decimal number, unless a float is added to it
         zero = self.table.count().cast("float64") * 0.0
         given = [*self.grid.origins.tolist(), *np.ldexp(1.0, -self.grid.exponents).tolist()]
         columns = {f"n{j}": zero + number for j, number in enumerate(given)}
@@ -83,7 +83,7 @@ class ExactTableSums(TableSums):
             )
 
     def _refuse_outside(self) -> None:
-        """Raise where a value lies outside the range of the grid."""
+        """Raise if a value is outside the range of the grid."""
         outputs = {}
         for j in range(self.grid.n_features):
             is_outside = self.steps[f"q{j}"].abs() >= float(1 << BITS)
@@ -141,7 +141,7 @@ class ExactTableSums(TableSums):
 
 
 def _rounded(column: Expression) -> Expression:
-    """Return the nearest integers, as floats."""
+    """Return the nearest integers as floats."""
     return (column + _ROUND) - _ROUND
 
 
@@ -150,13 +150,13 @@ def _whole_sum(column: Expression) -> Expression:
 
 
 def _integers(frame: pl.DataFrame, names: Sequence[str]) -> Integers:
-    """Return some columns as integers, one column each; sums of no rows are 0."""
+    """Return columns of a frame as an integer array; sums of no rows are 0."""
     columns = [frame.get_column(n).cast(pl.Int64).fill_null(0).to_numpy() for n in names]
     return np.array(columns, np.int64).reshape(len(names), frame.height).T
 
 
 def _products(frame: pl.DataFrame, d: int) -> Int128:
-    """Return P = 2⁴⁰ Σ u uᵀ + 2²⁰ Σ (u lᵀ + l uᵀ) + Σ l lᵀ, one matrix for each row."""
+    """Return P = 2⁴⁰ Σ u uᵀ + 2²⁰ Σ (u lᵀ + l uᵀ) + Σ l lᵀ, a matrix for each row of the frame."""
     pairs = list(combinations_with_replacement(range(d), 2))
     upper, cross, lower = (
         Int128.of(_integers(frame, [f"{name}{i}_{j}" for i, j in pairs]))

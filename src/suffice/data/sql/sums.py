@@ -1,4 +1,4 @@
-"""The sums of a table, computed by its database: usable rows, queries, and their answers."""
+"""Sums of a table, computed by its database: usable rows, queries and results."""
 
 import functools
 import operator
@@ -31,14 +31,14 @@ from suffice.typing import Floats
 MAX = float(np.finfo(np.float64).max)
 LABEL = "label"
 ROWS = "n_rows"
-SEEN = "n_seen"  # rows of positive weight
+SEEN = "n_seen"  # number of rows with positive weight
 WEIGHT = "weight"
-NEGATIVE = "n_negative"  # weights that are negative
-_MOST_LOST = 1e4  # w δ² / S, up to which cancellation costs few digits
+NEGATIVE = "n_negative"  # number of negative weights
+_MOST_LOST = 1e4  # limit on w δ² / S, below which cancellation costs few digits
 
 
 def pilots_of(sample: pl.DataFrame, features: Sequence[str]) -> Floats:
-    """Return a middle value of each feature, shape (d,): no farther than σ from its mean."""
+    """Return the median of each feature, (d,), which is within σ of its mean."""
     pilots = []
     for name in features:
         x = np.asarray(sample.get_column(name).to_numpy(), np.float64)
@@ -55,35 +55,35 @@ def as_float(column: Expression) -> Expression:
 
 
 def is_finite(column: Expression) -> Expression:
-    """Return whether there is a finite number; no engine finds NULL or NaN in an interval."""
+    """Return whether a value is a finite number; NULL and NaN are in no interval."""
     return as_float(column).between(-MAX, MAX)
 
 
 def is_infinite(column: Expression) -> Expression:
-    """Return whether there is an infinite number."""
+    """Return whether a value is infinite."""
     x = as_float(column)
-    # NaN is less than nothing, whichever way the engine sorts it.
+    # NaN passes neither test, whichever way the engine sorts it.
     return (x < -MAX) | (-x < -MAX)
 
 
 def label_of(column: Expression, sample: pl.DataFrame, name: str) -> Expression:
     """Return the label column as integers, Booleans or text."""
     if kind_of_type(sample.schema[name]) != NUMBER:
-        # Adding text ends the collation, under which two labels might be the same.
+        # Appending an empty text removes the collation, which could equate different labels.
         return column.cast("string") + ""
     return column.cast("float64") if column.type().is_decimal() else column
 
 
 def _not(condition: Expression) -> Expression:
-    """Return whether a condition fails, or is unknown."""
+    """Return whether a condition is false or NULL."""
     return ~condition.fill_null(False)  # noqa: FBT003
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ClassSums:
-    """Sums of each class about the pilots, or about its own centre near them."""
+    """Sums of each class about the pilots, or about its own centre."""
 
-    answer: pl.DataFrame  # what the database returned, a row for each class
+    answer: pl.DataFrame  # the database's result, a row for each class
     weights: Floats  # Σ w  (K,)
     offsets: Floats  # δ = Σ w z / w  (K, d)
     squares: Floats  # Σ w z²  (K, d)
@@ -97,7 +97,7 @@ class _ClassSums:
         storage: Storage,
         pooled: pl.DataFrame | None,
     ) -> "_ClassSums":
-        """Return the sums in an answer; ``pooled`` holds the products of all classes together."""
+        """Return the sums in a result; ``pooled`` holds the products over all classes."""
         weights = _numbers(answer, [WEIGHT])[:, 0]
         squares = _numbers(answer, [f"q{j}_{j}" for j in range(d)])
         firsts = _numbers(answer, [f"s{j}" for j in range(d)])
@@ -109,8 +109,9 @@ class _ClassSums:
         return cls(answer, weights, ratio(firsts, weights[:, None]), squares, scatter)
 
     def keeps_digits(self) -> bool:
-        """Return whether no spread S = Σ w z² − w δ² has lost more digits than it may."""
-        with np.errstate(over="ignore", invalid="ignore"):  # refused later, by column
+        """Return whether all spreads S = Σ w z² − w δ² keep enough digits."""
+        # an overflow raises an error later, by column
+        with np.errstate(over="ignore", invalid="ignore"):
             lost = self.weights[:, None] * self.offsets**2
             left = self.squares - lost
         if self.scatter.storage == "pooled":
@@ -120,7 +121,7 @@ class _ClassSums:
 
 
 def _matrices(frame: pl.DataFrame, squares: Floats) -> Floats:
-    """Return symmetric matrices (K, d, d) from their products and squares (K, d)."""
+    """Return symmetric matrices (K, d, d) from their products and their squares (K, d)."""
     d = squares.shape[1]
     i, j = np.triu_indices(d, 1)
     names = [f"q{a}_{b}" for a, b in combinations(range(d), 2)]
@@ -133,26 +134,26 @@ def _matrices(frame: pl.DataFrame, squares: Floats) -> Floats:
 
 
 def _numbers(frame: pl.DataFrame, names: Sequence[str]) -> Floats:
-    """Return some columns as numbers, one column each; sums of no rows are 0."""
+    """Return columns of a frame as a float array; sums of no rows are 0."""
     columns = [frame.get_column(name).cast(float).fill_null(0.0).to_numpy() for name in names]
     return np.array(columns).reshape(len(names), frame.height).T
 
 
 @dataclass(frozen=True, eq=False)
 class TableSums:
-    """The usable rows of a table, to be summed about pilots inside their database."""
+    """The usable rows of a table, summed about pilots inside the database."""
 
     table: Expression
     roles: Roles
     sample: pl.DataFrame
     pilots: Floats  # (d,)
     engine: Engine
-    ask: Callable[[Expression], pl.DataFrame]  # returns the rows of an expression
+    ask: Callable[[Expression], pl.DataFrame]  # runs a query and returns its rows
     label: str
 
     @functools.cached_property
     def rows(self) -> Expression:
-        """Label, weight w and z = x − pilot of every usable row."""
+        """Label, weight w and z = x − pilot of each usable row."""
         roles = self.roles
         usable = self.table.filter([self._has_value(name) for name in self._needed])
         target = roles.target or ""
@@ -165,10 +166,10 @@ class TableSums:
 
     @functools.cached_property
     def recentred_rows(self) -> Expression:
-        """The same rows with z about a centre c of their own class, which goes with them."""
+        """The same rows with z measured from a centre c of their class; c is a column, too."""
         rows = self.rows
         d = len(self.pilots)
-        # c = (min z + max z) / 2, the same in every query, and z itself where z is constant
+        # c = (min z + max z) / 2 is the same in every query, and exact if z is constant
         centres = {f"c{j}": (rows[f"z{j}"].min() + rows[f"z{j}"].max()) / 2 for j in range(d)}
         joined = rows.inner_join(rows.group_by(LABEL).aggregate(**centres), LABEL)
         moved = {f"z{j}": joined[f"z{j}"] - joined[f"c{j}"] for j in range(d)}
@@ -185,7 +186,7 @@ class TableSums:
         return name != self.roles.target or dtype.is_float() or dtype.is_decimal()
 
     def _has_value(self, name: str) -> Expression:
-        """Return whether a row has a value; numbers must be finite."""
+        """Return whether a row has a usable value; numbers must be finite."""
         column = self.table[name]
         return is_finite(column) if self._may_be_infinite(name) else column.notnull()
 
@@ -202,7 +203,7 @@ class TableSums:
         }
 
     def summed(self, storage: str) -> Summed:
-        """Return the moments of the usable rows, and the number of unusable ones."""
+        """Return the moments of the usable rows, and the number of unusable rows."""
         moments, n_usable = self._moments(storage)
         n_rows = self._count(self.table)
         gaps: dict[str, int] = {}
@@ -212,8 +213,8 @@ class TableSums:
         return Summed(moments, RowsRead(n_rows, n_rows - n_usable, gaps))
 
     def _moments(self, storage: str) -> tuple[Moments, int]:
-        # The first rows give a pilot mean. If it is far from a class mean, in standard deviations,
-        # the sums are computed again about the class mean.
+        # The first rows give a pilot. If it is many standard deviations from a class mean, the sums
+        # are computed again about the centre of each class.
         n_classes = 1
         if storage == "auto":
             labels = self.rows.group_by(LABEL).aggregate(n=self.rows.count())
@@ -248,7 +249,7 @@ class TableSums:
         return int(self.ask(rows.aggregate(n=rows.count()))["n"][0])
 
     def _class_sums(self, storage: Storage, rows: Expression) -> _ClassSums:
-        """Return Σ w z of each class, Σ w z², and the products Σ w z z' that ``storage`` needs."""
+        """Return Σ w z, Σ w z², and the products Σ w z z' that ``storage`` needs, by class."""
         d = len(self.pilots)
         outputs: dict[str, Expression] = {}
         for j in range(d):
@@ -271,7 +272,7 @@ class TableSums:
         return _ClassSums.of(answer, d, storage, pooled)
 
     def _weighted_sum(self, rows: Expression, *features: int) -> Expression:
-        """Return Σ w z, or Σ w z z'."""
+        """Return Σ w z of a feature, or Σ w z z' of two features."""
         factors = [rows[f"z{j}"] for j in features]
         if self.roles.weight is not None:
             factors.insert(0, rows[WEIGHT])
@@ -284,7 +285,7 @@ class TableSums:
         *,
         by_class: bool,
     ) -> pl.DataFrame:
-        """Return the result from as few queries as possible; raise if their row counts differ."""
+        """Return a result from as few queries as possible; raise if their row counts differ."""
         answers: list[pl.DataFrame] = []
         grouped = rows.group_by(LABEL) if by_class else rows
         counts = self._counts(rows)
@@ -299,7 +300,7 @@ class TableSums:
         return pl.concat(answers, how="horizontal")
 
     def _check_same(self, first: object, other: object) -> None:
-        """Raise if rows came or went between two queries, so that nothing is counted twice."""
+        """Raise if two queries saw different numbers of rows, because the table was changed."""
         if first != other:
             msg = (
                 f"{self.label} changed while it was summed: run the command again when "
@@ -308,13 +309,13 @@ class TableSums:
             raise DatabaseError(msg)
 
     def _gaps(self) -> dict[str, int]:
-        """Return how many cells of each column are missing or infinite, where any are."""
+        """Return the number of missing or infinite cells by column, for columns that have any."""
         lacking = {name: _not(self._has_value(name)) for name in self._needed}
         return self._counted(lacking)
 
     def _refuse_infinite(self, gaps: Mapping[str, int]) -> None:
-        """Raise if a column with missing values holds an infinite number."""
-        # Rows with missing numbers are summed from rows afterwards, which names the row.
+        """Raise if a column with unusable cells contains an infinite number."""
+        # Columns that allow missing numbers are summed from rows later, with an error by row.
         from_rows = self.roles.features if self.roles.allow_missing else ()
         suspects = [n for n in gaps if n not in from_rows and self._may_be_infinite(n)]
         infinite = self._counted({name: is_infinite(self.table[name]) for name in suspects})
@@ -325,7 +326,7 @@ class TableSums:
             )
 
     def _counted(self, conditions: Mapping[str, Expression]) -> dict[str, int]:
-        """Return in how many rows each condition holds, where it does."""
+        """Return the number of rows in which each condition holds, if any."""
         outputs = {}
         for j, condition in enumerate(conditions.values()):
             outputs[f"g{j}"] = condition.cast("int32").sum()
@@ -359,7 +360,7 @@ class TableSums:
         centre_names = [name for name in answer.columns if name.startswith("c")]
         if centre_names:
             centres = _numbers(answer, centre_names)
-        # μ = (pilot + c) + δ, each sum in two parts
+        # μ = (pilot + c) + δ, with both sums kept in two parts
         high, low = two_sum(pilots, centres)
         means, means_low = two_sum(high, low + delta)
         has_weight = (w > 0)[:, None]
@@ -385,7 +386,7 @@ def parts(
     outputs: Mapping[str, Expression],
     size: int,
 ) -> Iterator[dict[str, Expression]]:
-    """Yield the outputs in parts of a size; one empty part where there are none."""
+    """Yield the outputs in groups of at most ``size``; one empty group if there are none."""
     names = list(outputs)
     for start in range(0, max(len(names), 1), size):
         yield {name: outputs[name] for name in names[start : start + size]}

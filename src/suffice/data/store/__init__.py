@@ -1,4 +1,4 @@
-"""The sums of partitions, kept apart: any set of them is a model in milliseconds.
+"""Sums of partitions, stored separately; any selection of them gives a model in milliseconds.
 
 May import ``summarize``.
 """

@@ -1,4 +1,4 @@
-"""What a store holds: its entries, the record of changes, and which files are new to it."""
+"""The manifest of a store: its entries, the log of changes, and which files are new."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from suffice.persistence.receipt import Receipt
 _NAME = "manifest"
 _FORMAT = 1
 _DIGEST = re.compile("[0-9a-f]{64}")
-_REQUESTS = 16  # at a time, for the stamps of files
+_REQUESTS = 16  # simultaneous requests for the stamps of files
 
 
 class FileStamp(NamedTuple):
-    """A file that was counted, and how to know it again."""
+    """A file that was counted, with the means to recognise it."""
 
     address: str
     size: int
-    changed: int | str  # nanoseconds, or the tag of an object in a store
-    content: str = ""  # SHA-256, or that tag
+    changed: int | str  # time in nanoseconds, or the tag of an object in a store
+    content: str = ""  # SHA-256 of the content, or the tag
 
     @classmethod
     def of(cls, path: str) -> FileStamp:
-        """Return the stamp of a file as it is now, its content not read."""
+        """Return the current stamp of a file, without reading its content."""
         if not is_url(path) and not Path(path).is_file():
             raise InvalidInputError(f"there is no file {path!r}: check the path")
         address = path if is_url(path) else str(Path(path).resolve())
@@ -49,7 +49,7 @@ class FileStamp(NamedTuple):
 
     @classmethod
     def from_json(cls, fields: Sequence[Any]) -> FileStamp:
-        """Return the stamp that a manifest holds; raise a TypeError or ValueError if it is none."""
+        """Return a stamp from the JSON of a manifest; raise TypeError or ValueError if invalid."""
         address, size, changed, content = fields
         types = (isinstance(address, str), isinstance(size, int), isinstance(content, str))
         if not all(types) or not isinstance(changed, (int, str)):
@@ -57,7 +57,7 @@ class FileStamp(NamedTuple):
         return cls(address, size, changed, content)
 
     def is_same(self, other: FileStamp) -> bool:
-        """Return whether the file has not changed, as far as its stamp tells."""
+        """Return whether the file is unchanged, judging by its stamp."""
         return self[:3] == other[:3]
 
     def with_content(self) -> FileStamp:
@@ -74,10 +74,10 @@ def _content(address: str, size: int, changed: int | str) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """The sums of rows of a partition: of one file, or of all rows that were given at once."""
+    """The sums of one file of a partition, or of all rows that were added at once."""
 
     partition: str
-    digest: str  # SHA-256 of the object that holds them
+    digest: str  # SHA-256 of the object with the sums
     rows: int
     target: str | None = None
     weight: str | None = None
@@ -85,12 +85,12 @@ class Entry:
 
     @property
     def key(self) -> str:
-        """What sorts entries, whatever their files are called; no key begins another."""
+        """Sort key of entries, independent of file names; no key is a prefix of another."""
         return f"{self.partition}\0{self.digest}{self.file.content if self.file else '':64}"
 
     @property
     def object_name(self) -> str:
-        """The name, in the store, of the object that holds the sums."""
+        """Name of the object with the sums."""
         return f"objects/{self.digest}.moments"
 
     def load(self, place: Place) -> Moments:
@@ -114,7 +114,7 @@ class Entry:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Entry:
-        """Return an entry of a manifest; raise a TypeError or ValueError if a field is unusable."""
+        """Return an entry of a manifest; raise TypeError or ValueError if a field is invalid."""
         texts = [fields["partition"], fields["digest"], fields["target"] or ""]
         texts.append(fields["weight"] or "")
         rows = fields["rows"]
@@ -134,27 +134,27 @@ class Entry:
 
 
 class _Change(TypedDict):
-    """What every record of a change holds."""
+    """The fields of every log record."""
 
     when: str
     who: str
     action: str
     partition: str
     why: str
-    before: list[str]  # digests
+    before: list[str]  # digests of the partition's entries before the change
     after: list[str]
-    rows: list[int]  # before and after
-    withdrawn: list[str]  # contents of files
+    rows: list[int]  # number of rows before and after the change
+    withdrawn: list[str]  # content digests of withdrawn files
 
 
 class Record(_Change, total=False):
-    """One change of a store: who made it, when and why, and what it put in the place of what."""
+    """One change of a store: who made it, when and why, and the entries before and after."""
 
-    receipt: dict[str, Any]  # of rows that were removed from exact sums
+    receipt: dict[str, Any]  # for rows removed from exact sums
 
 
 def _entries_from(header: Mapping[str, Any]) -> tuple[Entry, ...]:
-    """Return the entries of a manifest in the order of their keys, which totals rely on."""
+    """Return the entries of a manifest sorted by key, as totals require."""
     entries = tuple(Entry.from_json(fields) for fields in header["entries"])
     keys = [entry.key for entry in entries]
     if keys != sorted(set(keys)):
@@ -179,27 +179,29 @@ def _record_from(text: bytes) -> Record:
 
 @dataclass(slots=True)
 class Changes:
-    """What some files of a partition hold."""
+    """New files of a partition, and the contents of all its files."""
 
-    new: list[FileStamp] = field(default_factory=list)  # files that are not counted
-    contents: dict[str, str] = field(default_factory=dict)  # of all files, by address
+    new: list[FileStamp] = field(default_factory=list)  # files not counted yet
+    # content digest of each file, by address
+    contents: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The entries of a store, by their keys, and the record of every change, as JSON."""
+    """The entries of a store, sorted by key, and the log of all changes, stored as JSON."""
 
     entries: tuple[Entry, ...] = ()
     records: tuple[bytes, ...] = ()
 
     @classmethod
     def read(cls, place: Place, *, begin: bool = False) -> Manifest:
-        """Return what a store holds, after checking that it is whole; or begin the store."""
+        """Return the manifest of a store, checked for completeness; ``begin`` creates it."""
         content = place.get(_NAME)
         if content is None and not place.names("objects"):
             if begin:
                 manifest = cls()
-                manifest._write(place)  # before any object, so that its loss is noticed
+                # written before any object, so that the loss of the manifest is noticed
+                manifest._write(place)
                 return manifest
             raise InvalidInputError(
                 f"there is no store of moments at {place.label}: create one with add"
@@ -225,7 +227,7 @@ class Manifest:
         return cls(entries, tuple(records))
 
     def _write(self, place: Place) -> None:
-        """Replace the manifest in the store: the moment when a change is made."""
+        """Replace the manifest in the store, which commits the change."""
         header = {
             "suffice": "store",
             "format": _FORMAT,
@@ -239,7 +241,7 @@ class Manifest:
         return [entry for entry in self.entries if entry.partition == partition]
 
     def without(self, partition: str) -> list[Entry]:
-        """Return the entries of the other partitions."""
+        """Return the entries of all other partitions."""
         return [entry for entry in self.entries if entry.partition != partition]
 
     @property
@@ -255,7 +257,7 @@ class Manifest:
         new: Sequence[Entry],
         receipt: Receipt | None = None,
     ) -> Manifest:
-        """Give a partition other entries, on record; return the new manifest."""
+        """Replace the entries of a partition and log the change; return the new manifest."""
         before = self.of(partition)
         withdrawn = [] if action == "add" else [e.file.content for e in before if e.file]
         record: Record = {
@@ -283,12 +285,12 @@ class Manifest:
         *,
         warns: bool = False,
     ) -> dict[str, Changes]:
-        """Return what is new in the files of each partition, or raise if another counts them.
+        """Return the new files of each partition; raise if another partition counts one of them.
 
-        With ``warns``, a warning names the files that were withdrawn.
+        With ``warns``, a warning names files that were withdrawn earlier.
         """
-        known: dict[str, tuple[FileStamp, str]] = {}  # file and partition, by address
-        partition_of: dict[str, str] = {}  # by content
+        known: dict[str, tuple[FileStamp, str]] = {}  # file and partition by address
+        partition_of: dict[str, str] = {}  # partition by file content
         for entry in self.entries:
             if entry.file is not None:
                 known[entry.file.address] = (entry.file, entry.partition)
@@ -316,7 +318,7 @@ class Manifest:
         return changes
 
     def outdated(self, partition: str, changes: Changes) -> list[Entry]:
-        """Return entries whose rows are gone: their file holds others, and no other holds them."""
+        """Return the entries whose file has changed and whose old content is in no other file."""
         outdated = []
         for entry in self.of(partition):
             file = entry.file

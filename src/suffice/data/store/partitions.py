@@ -1,4 +1,4 @@
-"""The names of partitions, and the files that belong to them."""
+"""Partition names, and the files of each partition."""
 
 from collections.abc import Mapping, Sequence
 from glob import has_magic
@@ -15,7 +15,7 @@ NamesOfFiles: TypeAlias = str | Path | Sequence[str | Path]  # paths, globs, fol
 
 
 def are_files(data: object) -> TypeGuard[NamesOfFiles]:
-    """Return whether these are paths, globs or URLs of files, rather than rows or sums."""
+    """Return whether the data are paths, globs or URLs of files, not rows or sums."""
     names = _names(data)
     return bool(names) and all(_is_file(name) for name in names)
 
@@ -27,7 +27,7 @@ def _is_file(name: str | Path) -> bool:
 
 
 def _names(data: object) -> Sequence[str | Path]:
-    """Return the names that data are given by; none where these are rows or sums."""
+    """Return the names of the files; empty if the data are rows or sums."""
     if isinstance(data, (str, Path)):
         return [data]
     if not isinstance(data, (list, tuple)):
@@ -37,7 +37,7 @@ def _names(data: object) -> Sequence[str | Path]:
 
 
 def by_partition(data: object, partition: str | None) -> Mapping[str, Any]:
-    """Return the rows of each partition: of the one that is named, or files by their places."""
+    """Return the data of each partition: of the named one, or files grouped by their folders."""
     if partition:
         return {partition: data}
     if partition == "" or not are_files(data):
@@ -52,7 +52,7 @@ def by_partition(data: object, partition: str | None) -> Mapping[str, Any]:
 
 
 def partition_of(path: str) -> str:
-    """Return the hive folders of a file, or else its name without its extensions."""
+    """Return the hive folders of a file, or else its name without extension."""
     place = Path(path)
     hive_folders = [folder for folder in place.parts[:-1] if "=" in folder]
     if hive_folders:
@@ -63,6 +63,6 @@ def partition_of(path: str) -> str:
 
 
 def files_of(data: NamesOfFiles) -> list[str]:
-    """Return the paths and URLs of all files, sorted, none twice."""
+    """Return the paths and URLs of all files, sorted, without duplicates."""
     paths = {str(path) for name in _names(data) for path in paths_of(str(name))}
     return sorted(paths)

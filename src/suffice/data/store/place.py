@@ -1,6 +1,6 @@
-"""Where a store keeps its contents: named bytes, which one writer at a time replaces whole.
+"""Where a store keeps its contents: named byte strings, replaced atomically by one writer.
 
-In a folder every put is whole; in a database all puts of a writer are. Readers never wait.
+In a folder each put is atomic; in a database all puts of a writer are. Readers never wait.
 """
 
 import fcntl
@@ -18,10 +18,10 @@ from suffice.data.sql.addresses import without_secret
 from suffice.errors import DatabaseError, InvalidParameterError, extra
 from suffice.persistence.archive import replacing
 
-_TABLE = "suffice_moments"  # where an address names none
-_PATIENCE = 60.0  # seconds that a writer waits for others
-_UNFINISHED = r"\.[0-9a-f]{16}\.tmp"  # how the names that `replacing` gives end
-# names that a store itself makes, in each of its folders; all other files are strangers'
+_TABLE = "suffice_moments"  # default table name
+_PATIENCE = 60.0  # seconds that a writer waits for other writers
+_UNFINISHED = r"\.[0-9a-f]{16}\.tmp"  # ending of the temporary names that `replacing` gives
+# names that a store creates in each of its folders; it leaves all other files alone
 _NAMES = {
     "": re.compile("manifest"),
     "objects": re.compile(r"[0-9a-f]{64}\.moments"),
@@ -36,7 +36,7 @@ _NAMES_UNFINISHED = {
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """Files, each replaced by a rename; the system releases the lock of a process that dies."""
+    """Files in a folder, replaced by renaming; the system releases the lock of a dead process."""
 
     path: Path
 
@@ -53,7 +53,7 @@ class _Folder:
         self.path.mkdir(parents=True, exist_ok=True)
         with (self.path / "lock").open("ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            for folder, pattern in _NAMES_UNFINISHED.items():  # of writers that were killed
+            for folder, pattern in _NAMES_UNFINISHED.items():  # left by killed writers
                 for name in self._files(folder, pattern):
                     (self.path / folder / name).unlink()
             yield self
@@ -75,7 +75,7 @@ class _Folder:
         return [f"{folder}/{name}" for name in self._files(folder, _NAMES[folder])]
 
     def _files(self, folder: str, pattern: re.Pattern[str]) -> list[str]:
-        """Return the names of the plain files of a folder that match a pattern."""
+        """Return the names of the regular files in a folder that match a pattern."""
         inside = self.path / folder
         if not inside.is_dir():
             return []
@@ -88,7 +88,7 @@ class _Folder:
 
 
 class _Cursor(Protocol):
-    """The answer of a database to a statement."""
+    """The result of a database statement."""
 
     def fetchone(self) -> Sequence[bytes] | None: ...
     def fetchall(self) -> Sequence[Sequence[str]]: ...
@@ -103,14 +103,15 @@ class _Connection(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Rows of names and bytes in a table of a database, with the verbs of a folder."""
+    """Names and bytes in rows of a database table, with the methods of a folder."""
 
     address: str
     table: str
-    connect: Callable[[bool], _Connection]  # opens a connection, for a writer or a reader
-    error: type[Exception]  # what the driver raises
-    placeholder: str  # of a parameter
-    begin: str  # statement that begins a transaction of one writer at a time
+    # opens a connection for a writer (True) or a reader
+    connect: Callable[[bool], _Connection]
+    error: type[Exception]  # the driver's base error
+    placeholder: str  # the driver's placeholder for a parameter
+    begin: str  # statement that begins a transaction with a single writer
     connection: _Connection | None = None
 
     @property
@@ -129,7 +130,7 @@ class _Rows:
                 yield replace(self, connection=connection)
         except self.error as error:
             reason = without_secret(" ".join(str(error).split()), self.address)
-            # Without its cause, whose traceback would show the password.
+            # Without its cause, whose traceback could contain the password.
             raise DatabaseError(
                 f"the store {self.label} cannot be used ({reason}): check the address"
             ) from None
@@ -144,7 +145,7 @@ class _Rows:
             rows.run("COMMIT")
 
     def run(self, statement: str, *values: str | bytes) -> _Cursor:
-        """Return the cursor of a statement, whose parameters are written as ``?``."""
+        """Execute a statement with ``?`` as placeholder, and return its cursor."""
         assert self.connection is not None
         return self.connection.execute(statement.replace("?", self.placeholder), values)
 
@@ -171,7 +172,7 @@ Place: TypeAlias = _Folder | _Rows
 
 
 def place_of(where: str | Path) -> Place:
-    """Return the folder, or the table ``#NAME`` of a database, that a path or address names."""
+    """Return the folder, or the database table ``#NAME``, at a path or address."""
     address, _, table = str(where).partition("#")
     table = table or _TABLE
     if not address.startswith(("sqlite:", "postgresql:", "postgres:")):
@@ -183,12 +184,12 @@ def place_of(where: str | Path) -> Place:
         )
     if address.startswith("sqlite:"):
         return _sqlite(address, _quoted(table))
-    # as PostgreSQL reads a name without quotes
+    # PostgreSQL lowers names without quotes
     return _postgres(address, _quoted(table.lower()))
 
 
 def _quoted(table: str) -> str:
-    """Return the name of a table, perhaps after that of its schema, as SQL writes names."""
+    """Return the SQL name of a table, optionally with its schema."""
     return ".".join(f'"{word}"' for word in table.split("."))
 
 
@@ -196,7 +197,7 @@ def _sqlite(address: str, table: str) -> _Rows:
     file = Path(address.removeprefix("sqlite:").removeprefix("//"))
 
     def connect(write: bool) -> sqlite3.Connection:  # noqa: FBT001
-        # Never read-only: a reader, too, may have to undo what a killed writer began.
+        # Not read-only, because a reader may have to roll back the work of a killed writer.
         uri = f"{file.absolute().as_uri()}?mode={'rwc' if write else 'rw'}"
         return sqlite3.connect(uri, _PATIENCE, isolation_level=None, uri=True)
 

@@ -1,4 +1,4 @@
-"""Receipts of a store: what each withdrawal took away from its total, and whether that holds."""
+"""Receipts of a store: the rows that each withdrawal removed from the total, and their check."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from suffice.persistence.receipt import Receipt
 
 @dataclass(frozen=True, slots=True)
 class StoredReceipt:
-    """A receipt that a store wrote when rows of a partition were withdrawn."""
+    """A receipt that the store wrote when rows of a partition were withdrawn."""
 
     partition: str
     why: str
     receipt: Receipt
-    is_checked: bool  # whether the store still has all sums that were left, and they agree
+    is_checked: bool  # whether the store still has all remaining sums and they agree
 
 
 def receipt_of(
@@ -31,10 +31,12 @@ def receipt_of(
     partition: str,
     entries: Sequence[Entry],
 ) -> Receipt | None:
-    """Return the receipt of giving a partition other entries, whose sums are in the place.
+    """Return the receipt for replacing the entries of a partition.
 
-    None where nothing is withdrawn, where sums are not exact, or where the new rows of the
-    partition are not all among those before.
+    ``entries`` are the new entries; their sums are already in the place.
+
+    None if nothing is withdrawn, if sums are not exact, or if some new rows of the partition were
+    not among its old rows.
     """
     withdrawn = [entry for entry in manifest.of(partition) if entry not in entries]
     if not withdrawn:
@@ -53,9 +55,9 @@ def receipt_of(
 
 
 def checked_receipts(place: Place, manifest: Manifest) -> list[StoredReceipt]:
-    """Return the receipts of a store, the oldest first; raise where one does not hold."""
+    """Return the receipts of a store, oldest first; raise if one does not match."""
     by_digest = {entry.digest: entry for entry in manifest.entries}
-    held: dict[str, list[str]] = {}  # digests of sums, by partition, after each change
+    held: dict[str, list[str]] = {}  # entries of each partition after each change, as digests
     receipts = []
     for record in manifest.log:
         held[record["partition"]] = record["after"]

@@ -1,4 +1,4 @@
-"""The store: partitions added, replaced and withdrawn, each change whole and on record."""
+"""The store: partitions are added, replaced and withdrawn, each in one logged commit."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from suffice.core.table.schema import Schema
     from suffice.data.source import Progress
 
-# The entries that a partition shall have; None: another writer was quicker.
+# Returns the new entries of a partition, or None if another writer was faster.
 _Decision: TypeAlias = Callable[[Manifest], Sequence[Entry] | None]
 
 
 class _Part(NamedTuple):
-    """Sums on their way into a store."""
+    """Sums that are about to be stored."""
 
     entry: Entry
     moments: Moments
@@ -48,7 +48,7 @@ class _Total(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """How ``summarize`` shall read rows; None: as it read the partitions that are there."""
+    """How ``summarize`` reads rows; None means as for the existing partitions."""
 
     target: str | None
     columns: Columns
@@ -62,7 +62,7 @@ class _Question:
     exact: RoundingGrid | None = None
 
     def like(self, entry: Entry, sums: Moments) -> _Question:
-        """Return the question with every choice that is open made as for an entry."""
+        """Return the question with every open choice taken from an entry."""
         columns = self.columns
         if columns.features is None:
             columns = replace(columns, features=sums.schema or sums.feature_names)
@@ -81,7 +81,7 @@ class _Question:
         )
 
     def _text_like(self, sums: Moments) -> TextFormat | None:
-        """Return the format of text, with the notation of the files that some sums count."""
+        """Return the text format with the notation of the files behind some sums."""
         if sums.notations is None:
             return self.text
         text = self.text or TextFormat()
@@ -112,7 +112,7 @@ class MomentStore:
     ----------
     place : path or str
         A folder, created by the first change, or a table of a database: ``"sqlite:FILE#TABLE"``,
-        ``"postgresql://…/DATABASE#TABLE"``; the table is by default ``suffice_moments``.
+        ``"postgresql://…/DATABASE#TABLE"``. The default table is ``suffice_moments``.
 
     Examples
     --------
@@ -133,7 +133,7 @@ class MomentStore:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """What is in the store: partition, digest, rows, and the file that was counted."""
+        """Contents of the store: partition, digest, rows, and the file that was counted."""
         with self._place.reading() as place:
             return Manifest.read(place).entries
 
@@ -144,7 +144,7 @@ class MomentStore:
 
     @property
     def log(self) -> list[Record]:
-        """Every change: who, when, what, why, and the digests and rows before and after."""
+        """All changes: who, when, what, why, and the digests and rows before and after."""
         with self._place.reading() as place:
             return Manifest.read(place).log
 
@@ -152,8 +152,8 @@ class MomentStore:
     def receipts(self) -> list[StoredReceipt]:
         """Receipts of rows withdrawn from exact sums, oldest first; an error if one does not hold.
 
-        ``is_checked`` says whether the store still has all sums that were left after it. If it does
-        not, ``suffice verify`` checks the receipt against rows.
+        ``is_checked`` says whether the store still has all sums that remained afterwards. If not,
+        ``suffice verify`` checks the receipt against rows.
         """
         with self._place.reading() as place:
             return checked_receipts(place, Manifest.read(place))
@@ -174,17 +174,16 @@ class MomentStore:
         progress: Progress | None = None,
         n_jobs: int | None = None,
     ) -> dict[str, int]:
-        """Add what is new or has changed; return the number of rows added, by partition.
+        """Add new or changed data; return the number of rows added, by partition.
 
         Parameters
         ----------
-        data : Moments, or whatever ``summarize`` takes
-            Sums or rows of a new partition; or files, which are skipped if they were added before.
+        data : Moments, or any source that ``summarize`` accepts
+            Sums or rows of a new partition, or files; files that were added before are skipped.
         partition : str, optional
-            Its name; by default, for each file, its hive folders, or its name without the
-            extension.
+            Its name. By default, each file's hive folders, or its name without the extension.
         why : str
-            The reason, for the record.
+            The reason, for the log.
         target, columns, weight, text, table, storage, fourth, progress, n_jobs
             As in ``summarize``, for rows. By default the target, features, categories, weight,
             storage and fourth moments are those of the existing partitions. Numbers and dates
@@ -219,7 +218,7 @@ class MomentStore:
             try:
                 counted[name] = self._added(name, given, why, question)
             except (errors.InvalidInputError, errors.FeatureMismatchError) as error:
-                refused.append(error)  # the other partitions can be counted nevertheless
+                refused.append(error)  # the other partitions can still be added
         if has_files and any(counted.values()):
             self.consolidate()
         if refused:
@@ -227,7 +226,7 @@ class MomentStore:
         return counted
 
     def _added(self, name: str, data: object, why: str, question: _Question) -> int:
-        """Add a partition and return its rows; start again where another writer was quicker."""
+        """Add a partition and return its rows; retry if another writer was faster."""
         while True:
             parts = self._parts(name, data, question, only_new=True)
 
@@ -255,8 +254,8 @@ class MomentStore:
     ) -> None:
         """Replace the sums of a partition, for example after a person's rows were deleted.
 
-        The parameters are those of ``add``. If the sums are exact and all new rows were in the
-        partition before, ``receipts`` has a receipt for the removed rows.
+        The parameters are those of ``add``. If the sums are exact and the partition contained all
+        new rows before, ``receipts`` has a receipt for the removed rows.
         """
         question = _Question(
             target=target,
@@ -278,9 +277,9 @@ class MomentStore:
         self._change("replace", partition, why, parts, decide)
 
     def remove(self, partition: str, *, why: str = "") -> None:
-        """Withdraw a partition: totals are as if it had never been added.
+        """Withdraw a partition: totals become those without it.
 
-        A store of exact sums keeps a receipt of it in ``receipts``.
+        A store of exact sums keeps a receipt in ``receipts``.
         """
 
         def decide(manifest: Manifest) -> Sequence[Entry]:
@@ -294,19 +293,19 @@ class MomentStore:
         partitions: Sequence[str] | None = None,
         except_: Sequence[str] = (),
     ) -> Moments:
-        """Return the total of some partitions, with the same bits in any order.
+        """Return the total of some partitions; the order of additions does not change its bits.
 
         Parameters
         ----------
         partitions : list of str, optional
-            Their names, or patterns such as ``"2026-11-*"``; by default all.
+            Names, or patterns such as ``"2026-11-*"``; by default all.
         except_ : list of str
-            Names or patterns of those to leave out.
+            Names or patterns of partitions to leave out.
         """
         return self._total(partitions, except_).moments
 
     def consolidate(self) -> None:
-        """Store the sums of partitions whose names share a prefix, for faster totals."""
+        """Store sums over partitions whose names share a prefix, for faster totals."""
         total = self._total(None, ())
         with self._place.writing() as place:
             if Manifest.read(place) == total.manifest:
@@ -322,7 +321,8 @@ class MomentStore:
                 try:
                     moments = total_of(place, entries, set(place.names("sums")), made)
                 except errors.FileFormatError:
-                    if Manifest.read(place) == manifest:  # no writer came between
+                    # no other writer changed the store meanwhile
+                    if Manifest.read(place) == manifest:
                         raise
                 else:
                     return _Total(moments, made, manifest)
@@ -335,7 +335,7 @@ class MomentStore:
         *,
         only_new: bool,
     ) -> list[_Part]:
-        """Return the sums of a partition, one for each file; of new ones only, or of all."""
+        """Return the sums of a partition's files (or one sum for rows), all or only new ones."""
         with self._place.writing() as place:
             manifest = Manifest.read(place, begin=True)
             others = manifest.without(name)
@@ -365,9 +365,9 @@ class MomentStore:
         parts: Sequence[_Part],
         decide: _Decision,
     ) -> bool:
-        """Give a partition the entries that are decided on, in one commit.
+        """Replace the entries of a partition by those that ``decide`` returns, in one commit.
 
-        Return False where the decision is that another writer was quicker.
+        Return False if ``decide`` finds that another writer was faster.
         """
         with self._place.writing() as place:
             manifest = Manifest.read(place, begin=True)
@@ -420,7 +420,7 @@ def _joined(
     parts: Sequence[_Part],
     manifest: Manifest,
 ) -> Sequence[Entry] | None:
-    """Return the entries of a partition and new ones, None if another writer was quicker."""
+    """Return the entries of a partition with the new ones; None if another writer was faster."""
     entries = manifest.of(name)
     new = [part.entry for part in parts]
     if are_files(data):
@@ -443,7 +443,7 @@ def _chosen(
     partitions: Sequence[str] | None,
     except_: Sequence[str],
 ) -> Sequence[Entry]:
-    """Return the entries of partitions that are chosen by names or patterns."""
+    """Return the entries of the partitions with the given names or patterns."""
     names = {entry.partition for entry in manifest.entries}
     chosen = names if partitions is None else _matching(names, partitions)
     chosen = chosen - _matching(names, except_)
@@ -483,7 +483,7 @@ def _warn_of_twin(part: _Part, others: Sequence[Entry]) -> None:
 
 
 def _refuse_unlike(part: _Part, first: Entry, first_sums: Moments) -> None:
-    """Raise unless sums can be added to those of another entry, and nothing is lost."""
+    """Raise unless sums can be added to those of another entry without loss."""
     sums = part.moments
     pairs: list[tuple[str, object, object]] = [
         ("storage", first_sums.storage, sums.storage),

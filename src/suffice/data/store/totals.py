@@ -1,4 +1,4 @@
-"""Totals of entries in an order that their keys fix: the same bits whatever was added first."""
+"""Totals of entries, added in an order given by their keys, so that the bits are reproducible."""
 
 import io
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from suffice.errors import FileFormatError
 from suffice.persistence import archive
 from suffice.persistence.moments_file import KIND, checked_state
 
-_MANY = 8  # entries of one beginning whose sum is worth keeping
-_DIGEST_LENGTH = 65  # of a SHA-256 and the end of its line
+_MANY = 8  # smallest group of entries whose sum is worth keeping
+_DIGEST_LENGTH = 65  # characters of a SHA-256 digest and a line end
 
 
 def bytes_of(moments: Moments) -> bytes:
-    """Return sums as the bytes of a file, the same for the same sums."""
+    """Return sums as the bytes of a file; equal sums give equal bytes."""
     file = io.BytesIO()
-    # Not compressed: numbers hardly shrink, and totals read many.
+    # Not compressed: numbers hardly shrink, and a total reads many files.
     header, arrays = checked_state(moments)
     archive.write_into(file, KIND, header, arrays, ZIP_STORED)
     return file.getvalue()
@@ -37,10 +37,10 @@ def total_of(
 ) -> Moments:
     """Return the sum of entries sorted by key.
 
-    ``kept`` names the sums of groups that the store holds already; those of other large groups
-    are put into ``made``.
+    ``kept`` names the group sums that the store already has. The sums of other large groups are
+    added to ``made``.
     """
-    # Groups of keys that begin alike are added up first.
+    # Groups of keys with the same prefix are added up first.
     if len(entries) == 1:
         return entries[0].load(place)
     name = _name_of(entries)
@@ -54,18 +54,18 @@ def total_of(
 
 
 def kept_bytes(name: str, moments: Moments) -> bytes:
-    """Return the sum of a group as the store keeps it: after a digest that knows its name."""
+    """Return a group's sum as it is stored: after a digest that includes the group's name."""
     content = bytes_of(moments)
     return _digest(name, content) + content
 
 
 def _digest(name: str, content: bytes) -> bytes:
-    """Return a SHA-256 of the keys of a group, which its name stands for, and of its sums."""
+    """Return the SHA-256 digest of a group's name, which depends on its keys, and of its sums."""
     return sha256(name.encode() + b"\n" + content).hexdigest().encode() + b"\n"
 
 
 def _kept_sum(place: Place, name: str, content: bytes, entries: Sequence[Entry]) -> Moments:
-    """Return the sum of a group that the store holds; raise unless it is that of its entries."""
+    """Return a stored group sum; raise unless its digest and number of rows match the entries."""
     sums = content[_DIGEST_LENGTH:]
     n_rows = sum(entry.rows for entry in entries)
     if content[:_DIGEST_LENGTH] == _digest(name, sums):
@@ -81,7 +81,7 @@ def _kept_sum(place: Place, name: str, content: bytes, entries: Sequence[Entry])
 
 
 def drop_unused(place: Place, entries: Sequence[Entry]) -> None:
-    """Drop what is part of no total: sums withdrawn, and what killed writers left."""
+    """Delete objects that no total needs: withdrawn sums, and leftovers of killed writers."""
     sums = place.names("sums")
     needed = {entry.object_name for entry in entries}
     if sums:
@@ -91,7 +91,7 @@ def drop_unused(place: Place, entries: Sequence[Entry]) -> None:
 
 
 def _groups(entries: Sequence[Entry]) -> list[Sequence[Entry]]:
-    """Return entries by the first letter in which their keys differ."""
+    """Return the entries grouped by the first character in which their keys differ."""
     letters = zip(entries[0].key, entries[-1].key, strict=False)
     at = next(at for at, (first, last) in enumerate(letters) if first != last)
     return [tuple(group) for _, group in groupby(entries, lambda entry: entry.key[at])]
@@ -103,7 +103,7 @@ def _name_of(entries: Sequence[Entry]) -> str:
 
 
 def _names_of_groups(entries: Sequence[Entry]) -> list[str]:
-    """Return the names of the sums that are worth keeping."""
+    """Return the names of the group sums that are worth keeping."""
     if len(entries) < _MANY:
         return []
     names = [_name_of(entries)]

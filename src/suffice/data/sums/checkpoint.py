@@ -1,4 +1,4 @@
-"""Files summed one after another, with a checkpoint on disk from which a scan resumes."""
+"""Summing files one after another, with a checkpoint on disk to resume from."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -23,38 +23,38 @@ from suffice.errors import CheckpointError, InvalidParameterError, SufficeError
 from suffice.persistence import archive
 from suffice.persistence.moments_file import KIND, arrays_of, header_of
 
-SECONDS = 10.0  # between two savings: what a crash may cost
-_REQUESTS = 16  # at a time, for the stamps of files
+SECONDS = 10.0  # seconds between two saves: the work that a crash may lose
+_REQUESTS = 16  # simultaneous requests for the stamps of files
 _FIELD = "checkpoint"
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How much of one file is in the sums, and how to check that it is still the same file."""
+    """How many rows of a file are in the sums, and the stamp that shows changes of the file."""
 
     size: int
-    changed: int | str  # nanoseconds, or the tag of an object in a store
+    changed: int | str  # time in nanoseconds, or the tag of an object in a store
     rows: int
     done: bool
 
 
 class Remaining(NamedTuple):
-    """A file still to be read."""
+    """A file that is not yet read completely."""
 
     path: str
     file: File
-    skip: int  # rows that are counted already
+    skip: int  # number of rows counted before
 
 
 class FileRows(NamedTuple):
     """How many rows of a file are in the sums."""
 
     rows: int
-    done: bool  # whether these are all
+    done: bool  # whether these are all rows of the file
 
 
 class Checkpoint:
-    """The sums so far of a scan over files, and the file on disk that remembers them."""
+    """The partial sums of a scan over files, and the file on disk that stores them."""
 
     def __init__(
         self,
@@ -67,13 +67,14 @@ class Checkpoint:
         self.summed = Summed()
         self.counted: dict[str, Counted] = {}
         self._files = _by_path(source)
-        # Stamps are taken before anything is read, so that a later change is noticed.
+        # Take the stamps before anything is read, so that later changes are noticed.
         stamps = in_order(stamp_of, list(self._files), _REQUESTS)
         self._stamps = dict(zip(self._files, stamps, strict=True))
         self._question = _question(source, roles, settings)
-        self._rows_read: dict[str, int] = {}  # of each file, by this scan and those before
-        self._finished: set[str] = set()  # files that this scan has read to the end
-        # Rows that earlier scans counted: of whole files, and of each file that they had begun.
+        # rows read of each file, by this scan and earlier ones
+        self._rows_read: dict[str, int] = {}
+        self._finished: set[str] = set()  # files that this scan has read completely
+        # Rows counted by earlier scans: in total for complete files, and by file for partial ones.
         self._n_done_before = 0
         self._begun_before: dict[str, int] = {}
         self._saved: dict[str, Counted] = {}
@@ -82,7 +83,7 @@ class Checkpoint:
             self._resume()
 
     def remaining(self) -> list[Remaining]:
-        """Return the files still to be read, first the one that was begun."""
+        """Return the files still to be read; a partially read file comes first."""
         begun = []
         untouched = []
         for path, file in self._files.items():
@@ -103,9 +104,9 @@ class Checkpoint:
             self._finished.add(path)
 
     def _rows_in(self, summed: Summed) -> dict[str, FileRows]:
-        """Return how many rows of each file that this scan reads are in the sums."""
-        # Another thread reads on. The copy of what is finished comes first: all of its rows are
-        # then in the copy of the rows.
+        """Return how many rows of each file read by this scan are in the sums."""
+        # Another thread is reading. Copy the finished files first, so that the second copy contains
+        # all of their rows.
         finished = self._finished.copy()
         rows_read = self._rows_read.copy()
         begun = self._begun_before.items()
@@ -121,7 +122,7 @@ class Checkpoint:
         return counted
 
     def note(self, summed: Summed, rows: Mapping[str, FileRows] | None = None) -> None:
-        """Take note of the sums so far; ``rows`` are those of files that a cluster reads."""
+        """Record the current sums; ``rows`` are the rows of files that a cluster reads."""
         self.summed = summed
         if rows is None:
             rows = self._rows_in(summed)
@@ -131,7 +132,7 @@ class Checkpoint:
             self.counted[path] = Counted(size, changed, file_rows.rows, file_rows.done)
 
     def save(self, after: float = 0.0) -> None:
-        """Replace the file with the sums so far, if there are new ones and some seconds passed."""
+        """Save the current sums if they are new and ``after`` seconds have passed."""
         moments = self.summed.moments
         is_due = time.monotonic() - self._saved_at >= after
         if not is_due or self.counted == self._saved or not moments.n_features:
@@ -154,7 +155,7 @@ class Checkpoint:
         self._saved_at = time.monotonic()
 
     def _resume(self) -> None:
-        """Read the sums of the file on disk, after checking that they have the same settings."""
+        """Load the sums from disk, after checking that their settings are the same."""
         try:
             header, arrays = archive.read(self.path)
             saved = header[_FIELD]
@@ -168,7 +169,7 @@ class Checkpoint:
         self._refuse_changed_files()
         self.summed = Summed(moments, RowsRead(**saved["left_out"]))
         self._saved = self.counted.copy()
-        # A cluster does not learn how many rows a whole file has: they are what the others leave.
+        # A cluster does not report the number of rows of a complete file, so take the remainder.
         for path, counted in self.counted.items():
             if not counted.done:
                 self._begun_before[path] = counted.rows
@@ -199,7 +200,7 @@ class Checkpoint:
 
 
 def _question(source: Source, roles: Roles, settings: SumSettings) -> dict[str, object]:
-    """Return what was asked, as JSON: two scans can be added only if it is the same."""
+    """Return the settings as JSON; partial sums can be added only if it is the same."""
     labels = roles.columns(source.sample)[roles.target or ""]
     question: dict[str, object] = {
         "features": list(roles.features),
@@ -242,7 +243,7 @@ def _by_path(source: Source) -> dict[str, File]:
 
 
 def _resolved(address: str) -> str:
-    """Return the one spelling of an address: links followed, no step back."""
+    """Return one spelling of an address, with links resolved and no steps back."""
     return address if is_url(address) else str(Path(address).resolve())
 
 
@@ -253,7 +254,7 @@ def sums_with_checkpoint(
     report: RowsDone,
     checkpoint: Checkpoint,
 ) -> Summed:
-    """Return the sums of files, those that the checkpoint already counts not read again."""
+    """Return the sums of files; files in the checkpoint are not read again."""
     before = checkpoint.summed
     frames = read_ahead(checkpoint.frames(roles.columns(source.sample)))
     try:

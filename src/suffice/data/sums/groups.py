@@ -1,4 +1,4 @@
-"""The sums of the rows of each group: of each value of a column, or of each key."""
+"""Sums by group: for each value of a column, or for each key."""
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
@@ -26,7 +26,7 @@ def sums_by_column(
     settings: SumSettings,
     progress: Progress | None,
 ) -> dict[Hashable, Moments]:
-    """Return the sums of the rows of each value of a column that ``roles`` keeps, by value."""
+    """Return the sums of rows for each value of a column in ``roles.kept``."""
     if source.summed is not None:
         msg = f"{source.label} is summed where it is stored: sum each group by a query of its own"
         raise InvalidParameterError(msg)
@@ -42,7 +42,7 @@ def sums_by_key(
     keys_of: Callable[[Chunk], Array],
     settings: SumSettings,
 ) -> dict[Hashable, Moments]:
-    """Return the sums of the rows of each key, in the order of the keys."""
+    """Return the sums of rows for each key, in the order of the keys."""
     sums: dict[Hashable, Moments] = {}
     with at_most(settings.n_jobs):
         for chunk in chunks:
@@ -53,7 +53,7 @@ def sums_by_key(
 
 
 def by_key(table: Table, keys: Array) -> Iterator[tuple[Hashable, Codes]]:
-    """Yield each key and its rows, where they have any weight."""
+    """Yield each key and its rows, if they have positive weight."""
     distinct, codes = np.unique(keys, return_inverse=True)
     for i, key in enumerate(distinct.tolist()):
         rows = np.flatnonzero(codes == i)

@@ -1,4 +1,4 @@
-"""Moments of rows as they are read, block by block, and merged in a fixed order."""
+"""Moments of rows, computed block by block while reading and merged in a fixed order."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from suffice.errors import LostDetailWarning, warn
 if TYPE_CHECKING:
     import polars as pl
 
-MOST_PATTERNS = 512  # of missing cells, in each class
+MOST_PATTERNS = 512  # most patterns of missing cells per class
 _MOST_THREADS = 8  # more would wait for the one that reads
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Summed:
-    """The moments of usable rows, and how many rows were read and left out: both add up."""
+    """The moments of usable rows, and the numbers of rows read and left out; both can be added."""
 
     moments: Moments = field(default_factory=Moments.empty)
     left_out: RowsRead = field(default_factory=RowsRead)
@@ -52,10 +52,10 @@ def running_sums(
     total: Summed | None = None,
     first_row: int = 0,
 ) -> Iterator[Summed]:
-    """Yield ``total`` with the sums so far after every block of rows.
+    """Yield ``total`` plus the sums so far, after every block of rows.
 
-    Blocks have one size, whatever the size of the frames. ``label`` and ``first_row`` are for
-    messages.
+    All blocks have the same size, whatever the size of the frames. ``label`` and ``first_row`` are
+    used in messages.
     """
     n_rows = loading.rows_per_block(len(roles.features))
     n_threads = min(n_threads_of(settings.n_jobs), _MOST_THREADS)
@@ -63,7 +63,7 @@ def running_sums(
         roles,
         n_rows,
         label,
-        # One more than threads, so that a block is free again before it is loaded.
+        # One block more than threads, so that one is free for loading.
         n_blocks=n_threads + 1 if n_threads > 1 else 1,
         device=settings.device,
         first_row=first_row,
@@ -90,13 +90,13 @@ def running_sums(
 
 
 def moments_of(table: Table, settings: SumSettings) -> Moments:
-    """Return the moments of some rows; those of no weight change nothing."""
+    """Return the moments of some rows; rows with weight zero are ignored."""
     if not table.n_rows or (table.weight is not None and not table.weight.any()):
         return Moments.empty()
     x = table.x
     if settings.device is not None and table.schema is None:
         x = on_device(x, settings.device)
-    assert not isinstance(settings.exact, str)  # a grid was made of the first rows
+    assert not isinstance(settings.exact, str)  # the grid was already made from the first rows
     weighted = replace(table, x=x, weight=as_weights(table.weight, table.n_rows))
     return Moments.of_table(
         weighted,
@@ -122,7 +122,7 @@ def sums_of_frames(
     report: RowsDone = _ignore_progress,
     first_row: int = 0,
 ) -> Summed:
-    """Return the sums of all rows of some frames."""
+    """Return the sums of all rows of a series of frames."""
     total = Summed()
     for total in running_sums(frames, roles, settings, label, first_row=first_row):
         report(total.n_rows)
@@ -130,7 +130,7 @@ def sums_of_frames(
 
 
 def pairwise_sum(parts: Sequence[Summed]) -> Summed:
-    """Return ((0 + 1) + (2 + 3)) and so on: their number alone fixes the order."""
+    """Return ((0 + 1) + (2 + 3)) + …; the order depends only on the number of items."""
     while len(parts) > 1:
         merged = [a + b for a, b in zip(parts[::2], parts[1::2], strict=False)]
         parts = [*merged, *parts[2 * len(merged) :]]
@@ -138,7 +138,7 @@ def pairwise_sum(parts: Sequence[Summed]) -> Summed:
 
 
 def warn_of_merged_levels(total: Summed, roles: Roles) -> None:
-    """Warn about categories whose levels workers merged: warnings of workers are lost."""
+    """Warn about categories whose levels were merged by workers, whose own warnings are lost."""
     if total.moments.schema is None:
         return
     before = roles.schema.categories if roles.schema else ()

@@ -1,1 +1,1 @@
-"""Delimited text: its layout, its rows, and how its values are written. May import ``files``."""
+"""Delimited text: its layout, its rows, and the notation of its values. May import ``files``."""

@@ -1,4 +1,4 @@
-"""How the cells of a text column write dates, and the moments in time that they stand for."""
+"""Date formats of text columns, and the times that their cells represent."""
 
 from typing import TypeVar
 
@@ -6,8 +6,8 @@ import polars as pl
 
 from suffice.data.source import MALFORMED
 
-ISO = "iso"  # the name of ISO 8601 among the formats, with or without a time and an offset
-EITHER = "either"  # dates that may be day/month or month/day
+ISO = "iso"  # format name for ISO 8601, with or without a time and an offset
+EITHER = "either"  # format name for dates that may be day/month or month/day
 
 _CLOCK = r"(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?"
 _MONTH = r"[A-Za-z]{3,9}\.?"
@@ -22,7 +22,7 @@ _ISO = (
 )
 _ISO_DAY = "%Y-%m-%d"
 _DAYS = (_ISO_DAY, "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y")
-# The reader takes a short name of a month, such as Jan, for %B, too.
+# For %B the reader also accepts short month names such as Jan.
 _NAMED_DAYS = ("%B %d %Y", "%B %d, %Y", "%d %B %Y", "%d-%B-%Y", "%d. %B %Y")
 _TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %H:%M:%S%.f", "T%H:%M:%S%.f")
 _SHORT_YEAR = r"^(\d{1,3}\D\d+\D\d{1,3})\b"
@@ -34,7 +34,7 @@ Cells = TypeVar("Cells", pl.Expr, pl.Series)
 
 
 def date_format_of(cells: pl.Series) -> str:
-    """Return the format in which all cells are dates, ``EITHER`` for two, empty for none."""
+    """Return the format that fits all cells, ``EITHER`` if two fit, empty if none does."""
     if not cells.str.contains(_DATE).all():
         return ""
     if not iso_dates(cells).null_count():
@@ -51,7 +51,7 @@ def date_format_of(cells: pl.Series) -> str:
 
 
 def _formats_with(cells: pl.Series, days: tuple[str, ...], time: str) -> list[str]:
-    """Return the formats of a day, with this format of a time, that read all cells."""
+    """Return the date formats that fit all cells, combined with a given time format."""
     formats = [f"{day}{time}" for day in days]
     return [
         form for form in formats if not _plain_dates(cells, form, strict=False).null_count()
@@ -59,20 +59,20 @@ def _formats_with(cells: pl.Series, days: tuple[str, ...], time: str) -> list[st
 
 
 def tells_day_from_month(text: pl.Expr) -> pl.Expr:
-    """Return which cells begin with two numbers of which exactly one is above 12."""
+    """Return which cells begin with two numbers, exactly one of them above 12."""
     numbers = text.str.extract_groups(r"^(\d{1,2})[-/.](\d{1,2})[-/.]")
     is_day = [numbers.struct.field(n).cast(pl.Int64, strict=False) > 12 for n in ("1", "2")]
     return (is_day[0] ^ is_day[1]).fill_null(value=False)
 
 
 def are_dates(cells: pl.Series, form: str) -> pl.Series:
-    """Return which cells a format reads."""
+    """Return which cells fit a format."""
     moments = iso_dates(cells) if form == ISO else _plain_dates(cells, form, strict=False)
     return moments.is_not_null()
 
 
 def dates(text: pl.Expr, form: str) -> pl.Expr:
-    """Return the moments that text stands for; a cell of another format fails to parse."""
+    """Return the times that a text column represents; a cell in another format fails to parse."""
     if form != ISO:
         checked = _refused_parts(text)
         return checked.str.to_datetime(form, time_unit="us")
@@ -82,8 +82,8 @@ def dates(text: pl.Expr, form: str) -> pl.Expr:
 
 
 def _refused_parts(text: Cells) -> Cells:
-    """Return text in which dates that the parser would take too freely fail to parse."""
-    # 23 would be read as the year 23, "2024-07- 3" and 26/06/+2024 as dates.
+    """Return text changed so that dates which the parser would accept too freely fail to parse."""
+    # The parser would accept the year 23, "2024-07- 3" and 26/06/+2024.
     checked = text.str.replace(_SHORT_YEAR, f"${{1}}{MALFORMED}")
     return checked.str.replace(_LOOSE_PART, f"${{1}}{MALFORMED}")
 
@@ -93,8 +93,8 @@ def _plain_dates(text: pl.Series, form: str, *, strict: bool) -> pl.Series:
 
 
 def iso_dates(text: pl.Series) -> pl.Series:
-    """Return moments of ISO 8601, in UTC where an offset is given; null for other text."""
-    # Methods of a series take some names of columns for patterns.
+    """Return ISO 8601 text as times, in UTC if an offset is given; null for other text."""
+    # Series methods treat some column names as patterns.
     text = text.alias("text")
     if (text.str.len_bytes() == len("2024-01-31")).all():
         return _plain_dates(text, _ISO_DAY, strict=False)

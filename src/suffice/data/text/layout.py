@@ -1,4 +1,4 @@
-"""Where the rows of a text table begin and how its cells are separated, from its first bytes."""
+"""The layout of a text table, from its first bytes: where rows begin, how cells are separated."""
 
 import codecs
 import csv
@@ -14,35 +14,35 @@ from suffice.data.options import TextFormat
 from suffice.data.text.spelling import ANY_NUMBER
 from suffice.errors import InvalidInputError
 
-MOST_COLUMNS = 1 << 16  # of one text table
+MOST_COLUMNS = 1 << 16  # columns of a text table, at most
 _SEPARATORS = ",;\t|"
-_JUDGED_ROWS = 200  # that tell whether the first line is one of them
-_JUDGED_LINES = 50  # that tell which character separates cells
+_JUDGED_ROWS = 200  # rows compared with the first line to see whether it is a header
+_JUDGED_LINES = 50  # lines used to find the separator
 _WESTERN = "cp1252"
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the rows of a text table are, and what its columns are called."""
+    """Where the rows of a text table are, and the names of its columns."""
 
     separator: str
     encoding: str
-    translate: bool  # whether the bytes must be turned into UTF-8 with plain line ends first
+    translate: bool  # whether the bytes must first be converted to UTF-8 with plain line ends
     names: tuple[str, ...]
-    n_before: int  # lines before the first row
+    n_before: int  # number of lines before the first row
     comment: str | None
     missing: tuple[str, ...]  # spellings of a missing value
     remarks: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, head: bytes, text: TextFormat, label: str, separator: str | None) -> Self:
-        """Return the layout of a file that starts with ``head``.
+        """Return the layout of a file that begins with ``head``.
 
-        ``separator`` is that of the file's extension, if it names one.
+        ``separator`` is the one that the file extension implies, if any.
         """
         encoding = text.encoding or _encoding(head)
         lines = _decoded(head, encoding, label).split("\n")
-        if len(lines) > 50:  # then the last line may be cut short
+        if len(lines) > 50:  # the last line may be incomplete
             lines = lines[:-1]
         start, declared = _first_line(lines, text)
         body = [line for line in lines[start:] if _holds_cells(line, text.comment)]
@@ -82,7 +82,7 @@ class Layout:
 
 
 def _first_line(lines: Sequence[str], text: TextFormat) -> tuple[int, str | None]:
-    """Return the number of lines before the table, and the separator that they name, if any."""
+    """Return the number of lines before the table, and the separator declared there, if any."""
     start = text.skip_rows
     separator = None
     if start < len(lines):
@@ -100,7 +100,7 @@ def _has_header(
     text: TextFormat,
     label: str,
 ) -> tuple[bool, list[str]]:
-    """Return whether the first line holds the names of columns, and a remark if it may surprise."""
+    """Return whether the first line is a header, and a remark if that may surprise the user."""
     if text.header is not None:
         return text.header, []
     kind = _kind_of_first_line(first, rows, text.missing)
@@ -121,7 +121,7 @@ def _has_header(
 
 
 def _declared_separator(line: str) -> str | None:
-    """Return the separator of a first line such as ``sep=;``, which Excel writes."""
+    """Return the separator declared by a first line such as ``sep=;``, which Excel writes."""
     match = re.fullmatch(r"sep=(.)", line.strip('\ufeff"'))
     return match[1] if match else None
 
@@ -134,7 +134,7 @@ def _holds_cells(line: str, comment: str | None) -> bool:
 def _encoding(head: bytes) -> str:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
-    # Latin letters in UTF-16: every second byte is zero.
+    # Latin letters in UTF-16 have a zero in every second byte.
     for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
         n_zeros = head[start::2].count(0)
         n_other_zeros = head[1 - start :: 2].count(0)
@@ -164,7 +164,7 @@ def _decoded(head: bytes, encoding: str, label: str) -> str:
 
 
 def _rows(lines: Sequence[str], separator: str) -> list[list[str]]:
-    """Return the cells of lines, as far as their quotes allow."""
+    """Return the cells of lines, up to lines with invalid quotes."""
     rows: list[list[str]] = []
     with suppress(csv.Error):
         rows.extend(csv.reader(lines, delimiter=separator))
@@ -172,7 +172,7 @@ def _rows(lines: Sequence[str], separator: str) -> list[list[str]]:
 
 
 def _guess_separator(lines: Sequence[str]) -> str:
-    """Return the character that cuts every line into the same, largest number of fields."""
+    """Return the separator that splits every line into the same, largest number of fields."""
 
     def merit(separator: str) -> tuple[bool, int]:
         widths = [len(row) for row in _rows(lines, separator)] or [1]
@@ -187,9 +187,9 @@ def _kind_of_first_line(
     rows: Sequence[Sequence[str]],
     missing: Sequence[str],
 ) -> Literal["names", "perhaps names", "row"]:
-    """Return whether the first line holds the names of columns, or a row."""
-    # A name stands above numbers. A cell of a row is a decimal number, a number above numbers,
-    # or it recurs below.
+    """Return whether the first line is a header or a row."""
+    # A name has numbers below it. A cell of a row is a decimal number, a number above numbers, or a
+    # value that occurs again below.
     numbers = [cell for cell in first if _is_number(cell)]
     if any(re.search(r"\d[.,]\d|^[.,]\d", cell) for cell in numbers):
         return "row"
@@ -205,7 +205,7 @@ def _kind_of_first_line(
             recurs = True
     if not numbers:
         return "row" if recurs else "names"
-    if all(re.fullmatch(r"\d+", cell) for cell in numbers):  # such as years
+    if all(re.fullmatch(r"\d+", cell) for cell in numbers):  # for example years
         years = [int(cell) for cell in numbers]
         count_up = years == list(range(years[0], years[0] + len(years)))
         return "perhaps names" if (count_up and not recurs) or not rows else "row"
@@ -221,7 +221,7 @@ def _numbered(n_columns: int) -> tuple[str, ...]:
 
 
 def _named(names: Sequence[str], label: str) -> tuple[str, ...]:
-    """Return the names of columns; of several columns without a name only the first has none."""
+    """Return the column names; of several unnamed columns, only the first stays unnamed."""
     for name in names:
         if "\0" in name:
             raise InvalidInputError(

@@ -1,4 +1,4 @@
-"""Text cut into blocks of complete rows; input that would change rows silently raises."""
+"""Splitting text into blocks of complete rows; input that would silently change rows raises."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class LateCodeError(InvalidInputError):
-    """A code with leading zeros in a column whose first rows are numbers."""
+    """A code with leading zeros occurs in a column whose first rows are numbers."""
 
     def __init__(self, label: str, column: str, cell: str, line: int) -> None:
         self.label = label
@@ -49,19 +49,20 @@ def row_blocks(
     warns: bool = False,
     counts_each_row: bool = False,
 ) -> Iterator[bytes]:
-    """Yield text in blocks of whole rows, in UTF-8, without the lines before the first row.
+    """Yield UTF-8 text in blocks of complete rows, without the lines before the first row.
 
-    A quote that is never closed would merge rows without an error of the reader, so it raises an
-    error here. So does a code such as 007 in a column of ``numbers``. With ``warns``, a warning
-    counts the rows that have too few fields. The fields of each row are counted if those of all
-    rows of a block have another number than they should, or with ``counts_each_row``.
+    An unclosed quote would silently merge rows in the reader, so it raises an error here. So does a
+    code such as 007 in a column of ``numbers``. With ``warns``, a warning gives the number of rows
+    with too few fields. The fields of each row are counted if the total of a block is not as
+    expected, or with ``counts_each_row``.
     """
     if layout.translate:
         pieces = _as_utf8(pieces, layout.encoding)
     ends = _RowEnds(layout, label, numbers, counts_each_row=counts_each_row)
     rest = _without_lines(_without_mark(pieces), layout.n_before, label)
     for block in contents.line_blocks(rest, ends, label, layout.n_before + 1):
-        # The reader drops a byte order mark at the start of a block, where it is part of a cell.
+        # The reader drops a byte order mark at the start of any block, even if it belongs to a
+        # cell.
         yield codecs.BOM_UTF8 + block if block.startswith(codecs.BOM_UTF8) else block
     if not warns or not ends.short_lines:
         return
@@ -86,7 +87,7 @@ def _as_utf8(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
 
 
 def _without_mark(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield UTF-8 text without the byte order mark that it may start with."""
+    """Yield UTF-8 text without its byte order mark, if it has one."""
     start = b""
     rest = iter(pieces)
     for piece in rest:
@@ -98,7 +99,7 @@ def _without_mark(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _without_lines(pieces: Iterable[bytes], n_lines: int, label: str) -> Iterator[bytes]:
-    """Yield text without its first lines; raise for carriage returns in them."""
+    """Yield text without its first lines; raise if they contain carriage returns."""
     ends_in_return = False
     for piece in pieces:
         start = 0
@@ -118,7 +119,10 @@ def _without_lines(pieces: Iterable[bytes], n_lines: int, label: str) -> Iterato
 
 
 class _RowEnds:
-    """Finds where rows end: cells of several lines start and end on lines with odd quotes."""
+    """Finds where rows end, even if cells span several lines.
+
+    Such a cell starts and ends on lines with an odd number of quotes.
+    """
 
     def __init__(
         self,
@@ -136,10 +140,10 @@ class _RowEnds:
         self._separator = layout.separator
         self._width = len(layout.names)
         self._line = layout.n_before + 1  # number of the next line
-        self.short_lines: list[int] = []  # numbers of lines that lack fields, or are blank
+        self.short_lines: list[int] = []  # numbers of lines with too few fields, or blank
 
     def __call__(self, data: bytes, *, is_last: bool = False) -> int:
-        """Return where the last whole row of some bytes ends."""
+        """Return the end of the last complete row in some bytes."""
         end = data.rfind(b"\n") + 1
         if b'"' in data:
             end = self._end_with_quotes(data, end, is_last=is_last)
@@ -183,7 +187,7 @@ class _RowEnds:
         return end
 
     def _refuse_text_behind_quotes(self, data: bytes) -> None:
-        """Raise for a quoted cell that goes on behind its closing quote."""
+        """Raise for text after the closing quote of a cell."""
         letters = np.frombuffer(data, np.uint8)
         closing = self._quotes_in(data)[1::2]
         closing = closing[closing + 1 < len(letters)]
@@ -198,7 +202,7 @@ class _RowEnds:
                 self._refuse_quote(data.count(b"\n", 0, place))
 
     def _refuse_separators_in_late_quotes(self, data: bytes) -> None:
-        """Raise for a quote within an unquoted cell that hides a separator, or the end of a row."""
+        """Raise for a quote inside an unquoted cell if it hides a separator or a line end."""
         letters = np.frombuffer(data, np.uint8)
         quotes = self._quotes_in(data)
         opening = quotes[::2][: len(quotes) // 2]
@@ -226,19 +230,19 @@ class _RowEnds:
         return False
 
     def _quotes_in(self, data: bytes) -> Codes:
-        """Return the places of quotes, without those of comments, which open no cell."""
+        """Return the positions of quotes, except in comments, where they open no cell."""
         letters = np.frombuffer(self._without_comments(data), np.uint8)
         return np.flatnonzero(letters == ord('"'))
 
     def _without_comments(self, data: bytes) -> bytes:
-        """Return the text with blanks for comments."""
+        """Return the text with comments replaced by blanks."""
         if not self._comment:
             return data
         comment = re.compile(rb"^%s.*$" % re.escape(self._comment), re.MULTILINE)
         return comment.sub(lambda match: b" " * len(match[0]), data)
 
     def _refuse_returns(self, data: bytes) -> None:
-        """Raise for a carriage return in an unquoted cell, where a line may be meant to end."""
+        """Raise for a carriage return in an unquoted cell; it may be meant as a line end."""
         letters = np.frombuffer(data, np.uint8)
         returns = np.flatnonzero(letters == ord("\r"))
         following = letters[np.minimum(returns + 1, len(letters) - 1)]
@@ -254,9 +258,9 @@ class _RowEnds:
         )
 
     def _short_rows(self, data: bytes) -> list[int]:
-        """Return the lines, counted from 0, where rows with too few fields begin."""
+        """Return the lines, counted from 0, on which rows with too few fields begin."""
         if self._comment:
-            # A comment counts as a whole row, and its quotes open no cell.
+            # A comment counts as a complete row, and its quotes open no cell.
             comment_line = rb"(?m)^" + re.escape(self._comment) + rb".*$"
             data = re.sub(comment_line, self._separator.encode() * (self._width - 1), data)
         places = _Places.of(data, self._separator)
@@ -296,7 +300,7 @@ class _RowEnds:
                 raise LateCodeError(self._label, self._names[column], cell, line)
 
     def _code_at(self, data: bytes, start: int) -> str:
-        """Return the code that a cell from a place on is; empty if it is none."""
+        """Return the code at the start of a cell; empty if there is none."""
         separator = re.escape(self._separator.encode())
         match = re.compile(rb'(0[0-9]+)[ "\r]*(?:\n|$|' + separator + rb")").match(data, start)
         before = data[max(start - 64, 0) : start].rstrip(b' "')
@@ -326,10 +330,10 @@ class _RowEnds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Places:
-    """Where separators, lines and rows of some text are; those in quoted cells do not count."""
+    """Positions of separators, lines and rows in a text; those inside quoted cells do not count."""
 
     separators: Codes
-    line_ends: Codes  # of all lines, in quotes too
+    line_ends: Codes  # ends of all lines, also inside quotes
     row_starts: Codes
     row_ends: Codes
 
@@ -350,11 +354,11 @@ class _Places:
 
 
 def _may_hold_codes(data: bytes) -> bool:
-    """Return whether a zero before a digit begins something, perhaps a cell."""
+    """Return whether some run of digits, perhaps a cell, begins with a zero."""
     if _begins_with_code(data):
         return True
     letters = np.frombuffer(data, np.uint8)
-    # In parts that stay in the cache, with what overlaps the next part.
+    # Parts stay in the cache; they overlap by two letters.
     for start in range(0, len(letters), contents.STEP):
         if _begin_codes(letters[start : start + contents.STEP + 2]).any():
             return True
@@ -371,7 +375,7 @@ def _begins_with_code(data: bytes) -> bool:
 
 
 def _begin_codes(letters: Array) -> Flags:
-    """Return which letters but the first and last are zeros that begin a run of digits."""
+    """Return which letters, except the first and last, are zeros that begin a run of digits."""
     is_start: Flags = letters[1:-1] == ord("0")
     is_start &= letters[2:] - ord("0") < 10  # bytes below "0" wrap around
     # Zeros within numbers, dates and times follow one of - . / 0 … 9 :

@@ -1,4 +1,4 @@
-"""How the cells of a text column write its values, decided once, from all sampled cells."""
+"""The notation of each text column, decided once from all sampled cells."""
 
 import re
 from collections import Counter
@@ -19,10 +19,10 @@ from suffice.data.text.units import pattern_of, units_in, without_unit
 _BLANKS = r"[ \u00a0\u2009\u202f]"
 _APOSTROPHES = r"['\u2019]"
 _MINUS = "\N{MINUS SIGN}"
-_DIGIT = "[0-9]"  # \d would match digits of other scripts, too, which do not parse
+_DIGIT = "[0-9]"  # \d would also match digits of other scripts, which do not parse
 _CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|kr)"
 _THOUSANDS = {"": "", ",": ",", ".": r"\.", " ": _BLANKS, "'": _APOSTROPHES}
-_CODE = r"^0[0-9]+$"  # an integer that would lose its leading zeros
+_CODE = r"^0[0-9]+$"  # an integer whose leading zeros would be lost
 _NINES = r"^-?9{2,}(?:\.0*)?$"
 
 DecimalMark: TypeAlias = Literal[".", ","]
@@ -39,37 +39,39 @@ def _nothing(text: pl.Expr) -> pl.Expr:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Text that a function reads: by default it stands for itself."""
+    """Text, or values that a function reads from it."""
 
-    values: Callable[[pl.Expr], pl.Expr] = _unchanged  # of an expression of trimmed text
-    native: bool = False  # whether the reader of files may parse the values by itself
-    doubt: str = ""  # why the words are not read as numbers, if they may be
-    date: str = ""  # the format of dates; ``EITHER`` if they may be day/month or month/day
+    # applied to an expression of trimmed text
+    values: Callable[[pl.Expr], pl.Expr] = _unchanged
+    native: bool = False  # whether the file reader can parse the values itself
+    doubt: str = ""  # why the column is not read as numbers, although it may be numeric
+    date: str = ""  # date format; ``EITHER`` for day/month or month/day
     whole: bool = field(default=False, init=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Numbers with these marks; native ones are those that every program reads."""
+    """Numbers with given marks; ``native`` ones are readable by every program."""
 
     decimal: DecimalMark = "."
     thousands: str = ""
-    currency: str = ""  # pattern
+    currency: str = ""  # a regular expression
     percent: bool = False
     unit: str = ""
     native: bool = False
-    whole: bool = False  # whether the sampled ones are; later ones may have fractions
+    # whether all sampled numbers are integers; later ones may have fractions
+    whole: bool = False
     doubt: str = field(default="", init=False)
 
     @property
     def pattern(self) -> str:
-        """The regular expression of a whole cell."""
+        """Regular expression of a whole cell."""
         point = re.escape(self.decimal)
         mark = _THOUSANDS[self.thousands]
         exponent = rf"(?:[eE][-+]?{_DIGIT}+)?"
         number = rf"(?:{_DIGIT}+(?:{point}{_DIGIT}*)?|{point}{_DIGIT}+){exponent}"
         if mark:
-            # Nobody groups the digits of a number with an exponent: 1.590e+02 is 159.
+            # No thousands marks in a number with an exponent: 1.590e+02 is 159.
             grouped = rf"[1-9]{_DIGIT}{{0,2}}(?:{mark}{_DIGIT}{{3}})+(?:{point}{_DIGIT}*)?"
             number = rf"(?:{grouped}|{number})"
         money = f"(?:{self.currency})?" if self.currency else ""
@@ -79,18 +81,18 @@ class Numbers:
         if self.percent:
             behind += rf"{_BLANKS}*%"
         behind += pattern_of(self.unit)
-        # Parentheses are a sign of their own.
+        # Parentheses are a minus sign.
         loss = rf"\({_BLANKS}*{money}{_BLANKS}*{number}{behind}\)"
         return rf"^(?:{before}{number}{behind}|{loss})$"
 
     def fits(self, cells: pl.Series) -> bool:
-        """Return whether every cell is written so, and the mark of thousands occurs."""
+        """Return whether all cells match, and the thousands mark occurs."""
         mark = _THOUSANDS[self.thousands]
         occurs = not mark or bool(cells.str.contains(mark).any())
         return occurs and bool(cells.str.contains(self.pattern).all())
 
     def values(self, text: pl.Expr) -> pl.Expr:
-        """Return numbers; a cell that is written otherwise fails to parse."""
+        """Return the numbers; a cell in another notation fails to parse."""
         if self.native:
             return text.cast(pl.Int64 if self.whole else pl.Float64)
         decoration = rf"[%+]|{_BLANKS}|{_APOSTROPHES}|{_CURRENCY}"
@@ -100,7 +102,7 @@ class Numbers:
         digits = bare.str.replace_all(decoration, "")
         digits = digits.str.replace(self.decimal, ".", literal=True)
         digits = digits.str.replace(_MINUS, "-", literal=True)
-        digits = digits.str.replace(r"^\((.*)\)$", "-$1")  # (5) is −5 in accounts
+        digits = digits.str.replace(r"^\((.*)\)$", "-$1")  # in accounting, (5) is −5
         is_number = text.str.contains(self.pattern)
         cleaned = pl.when(is_number).then(digits).otherwise(text + MALFORMED)
         return cleaned.cast(pl.Float64) / (100.0 if self.percent else 1.0)
@@ -124,7 +126,7 @@ ANY_NUMBER = "|".join(
 
 
 def numbers_in(cells: pl.Series) -> pl.Series:
-    """Return which cells of a text column may be numbers, however they are written."""
+    """Return which cells of a text column may be numbers in any notation."""
     is_plain = cells.cast(pl.Float64, strict=False).is_not_null()
     return is_plain if is_plain.all() else is_plain | cells.str.contains(ANY_NUMBER)
 
@@ -133,7 +135,7 @@ def spellings_of(
     cells: pl.DataFrame,
     text: TextFormat,
 ) -> tuple[dict[str, Spelling], list[str]]:
-    """Return how each column of trimmed text is written, and what about it may surprise."""
+    """Return the notation of each column of trimmed text, and remarks on surprising ones."""
     columns = {column.name: column.alias("cells") for column in cells}
     fixed = _fixed_spellings(columns, text)
     plain = _plain_spellings(cells, text)
@@ -165,8 +167,8 @@ def spellings_of(
 
 
 def _columns_of_words(cells: pl.DataFrame) -> frozenset[str]:
-    """Return the columns with a cell that is not a number, date or Boolean in any spelling."""
-    # All columns are asked at once: calls for each of 50,000 columns would take minutes.
+    """Return the columns with a cell that is not a number, date or Boolean in any notation."""
+    # One query for all columns: separate calls for 50,000 columns would take minutes.
     is_word = ~pl.all().str.contains(r"(?i)[0-9]|^(?:true|false|[-+]?inf|[-+]?infinity|nan)$")
     answers = cells.select(is_word.any()).row(0, named=True)
     return frozenset(name for name, has_word in answers.items() if has_word)
@@ -176,7 +178,7 @@ def _fixed_spellings(
     columns: Mapping[str, pl.Series],
     text: TextFormat,
 ) -> dict[str, Spelling]:
-    """Return the spellings of columns whose notation is known beforehand."""
+    """Return the notation of columns whose notation is given."""
     fixed: dict[str, Spelling] = {}
     for name, notation in text.columns.items():
         if name in columns:
@@ -191,7 +193,7 @@ def _settled_spellings(
     columns: Mapping[str, pl.Series],
     text: TextFormat,
 ) -> tuple[dict[str, Spelling], list[str]]:
-    """Return one spelling of each column: where there are several, other columns decide."""
+    """Return one notation per column; if several fit, other columns decide."""
     clear_marks = _clear_marks(possible, columns)
     is_ambiguous = any(len(ways) > 1 for ways in possible.values())
     if "," in clear_marks or text.delimiter == ";" or is_ambiguous:
@@ -213,7 +215,7 @@ def _units_of(
     columns: Mapping[str, pl.Series],
     fixed: Mapping[str, Spelling],
 ) -> dict[str, str]:
-    """Return the one unit behind all numbers of a column, where there is one."""
+    """Return the unit of each column in which all numbers have the same unit."""
     units: dict[str, str] = {}
     for name, column in columns.items():
         found = [] if name in fixed else units_in(column.drop_nulls())
@@ -227,7 +229,7 @@ def _with_units(
     units: Mapping[str, str],
     cells: pl.DataFrame,
 ) -> list[str]:
-    """Add the units to the spellings of numbers, and return a remark on each."""
+    """Add the units to the notation of numbers, and return a remark on each."""
     remarks = []
     for name, unit in units.items():
         numbers = spellings[name]
@@ -244,7 +246,7 @@ def _with_units(
 
 
 def _spelling_by(notation: Notation, column: pl.Series, text: TextFormat) -> Spelling | None:
-    """Return how a column is written whose notation is known; None where nothing is known."""
+    """Return how to read a column with a given notation; None if the notation does not say."""
     if notation.kind == "text":
         return Words()
     cells = column.drop_nulls()
@@ -272,7 +274,7 @@ def _spelling_by(notation: Notation, column: pl.Series, text: TextFormat) -> Spe
     row = int((~fits).arg_max() or 0)
     cell = column[row : row + 1]
     if not numbers_in(cell).all() and not units_in(cell):
-        return None  # it is not a number at all, which is a different error
+        return None  # not a number at all, which is a different error
     return Words(doubt=_other_notation(notation, column[row], row))
 
 
@@ -281,7 +283,7 @@ def _are_plain(cells: pl.Series) -> bool:
 
 
 def _other_notation(notation: Notation, cell: str, row: int) -> str:
-    """Return how a cell differs from the numbers that a model was fitted to."""
+    """Return how a cell's notation differs from that of the numbers in the model's fit."""
     return (
         f"holds {quote(cell)} in row {row:,}, which is not written like the numbers of the fit: "
         f"they have {notation.described}; write the column in that way, or name the marks of this "
@@ -290,7 +292,7 @@ def _other_notation(notation: Notation, cell: str, row: int) -> str:
 
 
 def _dates_by(form: str, column: pl.Series) -> Words:
-    """Return the dates of a known format, or a doubt about the first cell that is none."""
+    """Return dates in a given format, or a doubt about the first cell that does not fit."""
     fits = are_dates(column, form) | column.is_null()
     if fits.all():
         return Words(partial(dates, form=form), date=form)
@@ -306,7 +308,7 @@ def notations_of(
     cells: pl.DataFrame,
     spellings: Mapping[str, Spelling],
 ) -> dict[str, Notation]:
-    """Return how the numbers and dates of each column of trimmed text are written."""
+    """Return the notation of the numbers and dates in each column of trimmed text."""
     has_point = cells.select(pl.all().str.contains(".", literal=True).any()).row(0, named=True)
     notations: dict[str, Notation] = {}
     for name, spelling in spellings.items():
@@ -319,7 +321,7 @@ def notations_of(
     decimals = {notation.decimal for notation in notations.values() if notation.decimal}
     if len(decimals) != 1:
         return notations
-    # A column without a mark is written like the others of its file.
+    # A column without marks takes the notation of the file's other columns.
     (decimal,) = decimals
     return {
         name: replace(notation, decimal=decimal) if notation.kind == "number" else notation
@@ -331,7 +333,7 @@ def unsure_points(
     cells: pl.DataFrame,
     spellings: Mapping[str, Spelling],
 ) -> frozenset[str]:
-    """Return the columns of plain numbers all of whose points may mark thousands."""
+    """Return the columns of plain numbers in which every point may be a thousands mark."""
     grouped = Numbers(decimal=",", thousands=".")
     names = []
     for name, spelling in spellings.items():
@@ -363,7 +365,7 @@ def _clear_marks(
     possible: Mapping[str, list[Spelling]],
     columns: Mapping[str, pl.Series],
 ) -> set[DecimalMark]:
-    """Return the decimal marks of columns that leave no doubt which it is."""
+    """Return the decimal marks of columns in which the mark is unambiguous."""
     marks: set[DecimalMark] = set()
     for name, ways in possible.items():
         first = ways[0]
@@ -380,7 +382,7 @@ def _doubt_points(
     clear_marks: set[DecimalMark],
     text: TextFormat,
 ) -> None:
-    """Add to the ways in which plain numbers may be read: their points may mark thousands."""
+    """Add a second reading to columns of plain numbers whose points may be thousands marks."""
     grouped = Numbers(decimal=",", thousands=".")
     for name, ways in possible.items():
         first = ways[0]
@@ -424,7 +426,7 @@ def _remarks_on_dates(
 
 
 def typed(cells: pl.DataFrame, spellings: Mapping[str, Spelling]) -> pl.DataFrame:
-    """Return the values of sampled text, integers as such."""
+    """Return typed values of sampled text, with integers as integers."""
     columns = []
     for name, spelling in spellings.items():
         values = spelling.values(exactly(name))
@@ -435,7 +437,7 @@ def typed(cells: pl.DataFrame, spellings: Mapping[str, Spelling]) -> pl.DataFram
 
 
 def _plain_spellings(cells: pl.DataFrame, text: TextFormat) -> dict[str, list[Spelling]]:
-    """Return the spelling of columns that are empty, plain numbers, or codes such as 007."""
+    """Return the reading of columns that are empty, plain numbers, or codes such as 007."""
     every = pl.all()
     tests = {
         "empty": every.is_null().all(),
@@ -475,7 +477,7 @@ def _possible_spellings(
         return [Words(_truth_values)]
     if not numbers_in(cells).all():
         return [_words(column, cells)]
-    # As among plain numbers; but no code has a unit: 05 kg is 5.
+    # As for plain numbers, except that codes have no unit: 05 kg is 5.
     if not has_unit and cells.str.contains(_CODE).any():
         return [Words()]
     formats = _number_formats(cells, text)
@@ -483,7 +485,7 @@ def _possible_spellings(
 
 
 def _words(column: pl.Series, cells: pl.Series) -> Words:
-    """Return dates, or plain text; numbers of several units are in doubt."""
+    """Return dates or plain text; numbers with several units are text with a doubt."""
     units = units_in(cells)
     if len(units) > 1:
         row = column.str.ends_with(units[1]).arg_max() or 0
@@ -498,7 +500,7 @@ def _words(column: pl.Series, cells: pl.Series) -> Words:
 
 
 def _truth_values(text: pl.Expr) -> pl.Expr:
-    """Return Booleans; a cell that holds something else fails to parse."""
+    """Return Booleans; any other cell fails to parse."""
     marked = text.str.replace(r"^([-+0-9].*)$", f"$1{MALFORMED}")
     digits = marked.str.replace("(?i)^true$", "1").str.replace("(?i)^false$", "0")
     return digits.cast(pl.Int8).cast(pl.Boolean)
@@ -510,7 +512,7 @@ def _allowed_formats(
     *,
     percent: bool = False,
 ) -> Iterator[Numbers]:
-    """Yield the ways to write numbers that the user's choices leave open."""
+    """Yield the number notations that the user's choices allow."""
     marks: tuple[tuple[DecimalMark, str], ...] = ((".", ","), (",", "."))
     for decimal, other in marks:
         if text.decimal not in (None, decimal) or text.thousands == decimal:
@@ -521,7 +523,7 @@ def _allowed_formats(
 
 
 def _number_formats(cells: pl.Series, text: TextFormat) -> list[Numbers]:
-    """Return the ways in which all cells may be written, at most one for each decimal mark."""
+    """Return the notations that fit all cells, at most one per decimal mark."""
     currencies = cells.str.extract(f"({_CURRENCY})").drop_nulls().unique()
     currency = re.escape(currencies[0]) if len(currencies) else ""
     percent = bool(cells.str.contains("%").all())
@@ -531,7 +533,7 @@ def _number_formats(cells: pl.Series, text: TextFormat) -> list[Numbers]:
         if format.decimal not in by_mark and format.fits(cells):
             by_mark[format.decimal] = format
     formats = [by_mark[mark] for mark in ".," if mark in by_mark]
-    if not cells.str.contains(r"[.,]").any():  # then the decimal mark makes no difference
+    if not cells.str.contains(r"[.,]").any():  # then the decimal mark does not matter
         formats = formats[-1:]
     return [_with_whole(format, cells) for format in formats]
 
@@ -543,7 +545,7 @@ def _with_whole(format: Numbers, cells: pl.Series) -> Numbers:
 
 
 def _two_ways(column: pl.Series, text: TextFormat) -> str:
-    """Return how a column mixes two ways to write numbers, with a cell of each."""
+    """Return a description of two number notations mixed in a column, with a cell of each."""
     cells = column.drop_nulls()
     formats = [*_allowed_formats(text, ""), *_allowed_formats(text, _CURRENCY)]
     fits = [cells.str.contains(format.pattern) for format in formats]
@@ -562,7 +564,7 @@ def _settled(
     clear_marks: set[DecimalMark],
     text: TextFormat,
 ) -> tuple[Spelling, str]:
-    """Return how a column is written that has marks before three digits only, and a remark."""
+    """Return the reading of a column whose marks all stand before three digits, and a remark."""
     has_comma = bool(cells.str.contains(",").any())
     example = cells.filter(cells.str.contains(r"[.,]"))[0]
     formats: dict[DecimalMark, Numbers] = {}
@@ -596,8 +598,8 @@ def _settled(
 
 
 def sentinel_remarks(cells: pl.DataFrame) -> Iterator[str]:
-    """Yield a remark on each number, such as -999, that may stand for a missing value."""
-    # It is repeated, and farther from the others than they are apart, or the only negative.
+    """Yield a remark on each number, such as -999, that may mean a missing value."""
+    # It is repeated and further from the others than they are apart, or the only negative.
     counts = cells.select(pl.all().str.contains(_NINES).sum()).row(0)
     for name, n_nines in zip(cells.columns, counts, strict=True):
         if n_nines < 2:

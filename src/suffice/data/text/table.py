@@ -1,4 +1,4 @@
-"""A table of delimited text, known by its first rows, and how to scan all of them."""
+"""A table of delimited text: its first rows, and scans of all rows."""
 
 import io
 import math
@@ -41,26 +41,26 @@ from suffice.data.text.spelling import (
 )
 from suffice.errors import InvalidInputError
 
-MOST_TEXT_COLUMNS = 10_000  # columns of other cells than plain numbers
-_LATE_CELLS = 100  # of a column that is empty in the first rows, which tell its type
+MOST_TEXT_COLUMNS = 10_000  # most columns with cells other than plain numbers
+_LATE_CELLS = 100  # cells that decide the type of a column that is empty in the first rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextTable:
-    """A text table known by its first rows: its layout, its columns and how they are written."""
+    """A text table, known from its first rows: layout, columns and notations."""
 
     label: str
     layout: Layout
     sample: pl.DataFrame
     spellings: dict[str, Spelling]
-    padded: frozenset[str]  # columns with blanks around their values
-    # Whether spellings of missing values are looked for, which costs a third of the reading. They
-    # are where the first rows have some, a user names some, or a number fails to parse.
+    padded: frozenset[str]  # columns whose values are surrounded by blanks
+    # Whether to search for spellings of missing values, which takes a third of the reading time. It
+    # is needed if the first rows have some, if the user names some, or if a number fails to parse.
     careful: bool
-    remarks: tuple[str, ...]  # what may surprise
-    notations: dict[str, Notation]  # how numbers and dates are written
-    fixed: frozenset[str]  # columns whose notation was known before
-    # Columns whose points, before three digits each, may mark thousands in other files.
+    remarks: tuple[str, ...]  # surprises for the user
+    notations: dict[str, Notation]  # notation of numbers and dates
+    fixed: frozenset[str]  # columns whose notation was given
+    # Columns whose points, each before three digits, may be thousands marks in other files.
     unsure: frozenset[str]
 
     @classmethod
@@ -74,7 +74,7 @@ class TextTable:
         *,
         is_all: bool = False,
     ) -> Self:
-        """Return the table that starts with the bytes ``head``, or that ``is_all`` of them.
+        """Return the table that starts with the bytes ``head``; with ``is_all`` they are all of it.
 
         ``path`` is None for a stream.
         """
@@ -99,7 +99,7 @@ class TextTable:
             sample=typed(filled, spellings),
             spellings=spellings,
             padded=frozenset(cell.name for cell, trim in pairs if not cell.equals(trim)),
-            # A number, too, may be named as a spelling of a missing value, and would parse.
+            # A user may name a number as a missing value; it would parse as a number.
             careful=n_marked > 0 or len(text.na_values) > 0,
             remarks=(*layout.remarks, *remarks, *sentinel_remarks(filled)),
             notations=notations_of(judged, spellings),
@@ -109,7 +109,7 @@ class TextTable:
 
     @property
     def doubts(self) -> dict[str, str]:
-        """Why columns that may hold numbers are not read as such."""
+        """Why columns that may be numeric are not read as numbers."""
         return {name: s.doubt for name, s in self.spellings.items() if s.doubt}
 
     def scan(self, path: Path | str, columns: ColumnTypes) -> Scan:
@@ -126,14 +126,14 @@ class TextTable:
         start: int,
         n_rows: int | None,
     ) -> Iterator[pl.DataFrame]:
-        """Yield rows of a file from a start on, all or some, block by block."""
-        # A reader of the whole file would deliver rows from behind one that fails to parse, so
-        # that nobody knew which were read. A block is read whole, or again.
+        """Yield ``n_rows`` rows (None: all) of a file from ``start`` on, block by block."""
+        # Reading the whole file at once may return rows that follow one that fails to parse, so the
+        # number of rows read would be unknown. A block is read completely or again.
         numbers = self._numbers_in(columns)
         blocks = row_blocks(
             pieces_in(path), self.layout, self.label, numbers=numbers, warns=True
         )
-        n_before = 0  # rows of the blocks before
+        n_before = 0  # number of rows in earlier blocks
         stop = math.inf if n_rows is None else start + n_rows
         for block in read_ahead(blocks):
             try:
@@ -154,13 +154,13 @@ class TextTable:
             text = io.BytesIO(block)
             return self._rows(text, columns, careful=self.careful, skip_lines=0).collect()
         except pl.exceptions.ComputeError:
-            # Blanks around numbers, which only later rows have, are seen in text alone.
+            # Blanks around numbers that occur only in later rows are visible only in text.
             as_text = replace(self, padded=frozenset(self.layout.names))
             text = io.BytesIO(block)
             return as_text._rows(text, columns, careful=True, skip_lines=0).collect()
 
     def _numbers_in(self, columns: ColumnTypes) -> frozenset[str]:
-        """Return the columns that are read as numbers because their first rows are."""
+        """Return the columns read as numbers because their first rows are numbers."""
         names = []
         for name, dtype in columns.items():
             spelling = self.spellings[original_of(name)]
@@ -189,9 +189,9 @@ class TextTable:
         careful: bool,
         skip_lines: int,
     ) -> pl.LazyFrame:
-        """Return the rows of a file, or of bytes."""
-        # The reader would take spellings of missing values out of columns that are copied, too:
-        # where any is copied, they are looked for afterwards.
+        """Return the rows of a file or of bytes as a lazy table."""
+        # The reader would also remove spellings of missing values from copied columns. If columns
+        # are copied, these spellings are replaced afterwards.
         has_copies = None in columns.values()
         marks_later = careful and has_copies
         read_as_text = {name for name in columns if marks_later or copy_of(name) in columns}
@@ -202,7 +202,7 @@ class TextTable:
             separator=self.layout.separator,
             has_header=False,
             comment_prefix=self.layout.comment or None,
-            missing_columns="insert",  # where the first row of a block is short
+            missing_columns="insert",  # if the first row of a block is short
             null_values=list(self.layout.missing) if careful and not has_copies else None,
             schema={name: table._type(name, columns.get(name)) for name in self.layout.names},
             skip_lines=skip_lines,
@@ -210,7 +210,7 @@ class TextTable:
         return rows.select(table._expression(name, dtype) for name, dtype in columns.items())
 
     def _type(self, name: str, dtype: ColumnType | None) -> ColumnType:
-        """Return the type that the reader parses a column as."""
+        """Return the type with which the reader parses a column."""
         is_native = self.spellings[name].native and name not in self.padded
         return dtype if is_native and dtype is not None else pl.String
 
@@ -228,7 +228,7 @@ class TextTable:
 
 
 def _refuse_many_texts(cells: pl.DataFrame, label: str) -> None:
-    """Raise for more text columns than can be checked one by one in a few seconds."""
+    """Raise for more text columns than can be checked one by one within seconds."""
     if cells.width <= MOST_TEXT_COLUMNS:
         return
     is_text = pl.all().cast(pl.Float64, strict=False).null_count() > pl.all().null_count()
@@ -262,7 +262,7 @@ def _sampled(
             separator=layout.separator,
             has_header=False,
             comment_prefix=layout.comment or None,
-            missing_columns="insert",  # where the first row is short
+            missing_columns="insert",  # if the first row is short
             schema=dict.fromkeys(layout.names, pl.String),
             n_rows=n_rows,
             skip_lines=skip_lines,
@@ -271,7 +271,8 @@ def _sampled(
 
     with reading(label):
         if path is None:
-            # The last row of a head may be cut short: unless it is all, one block is whole.
+            # The last row of a head may be cut off; if the head is everything, one block is
+            # complete.
             blocks = row_blocks([head, b""], layout, label)
             whole = b"".join(blocks) if is_all else next(blocks, b"")
             return rows_in(io.BytesIO(whole))
@@ -293,7 +294,7 @@ def _first_rows(
     rows_in: Callable[[io.BytesIO], pl.DataFrame],
     n_rows: int,
 ) -> pl.DataFrame:
-    """Return the first rows of text that comes in blocks."""
+    """Return the first rows of text that arrives in blocks."""
     frames = [rows_in(io.BytesIO(next(blocks, b"")))]
     for block in blocks:
         if sum(frame.height for frame in frames) >= n_rows:
@@ -303,13 +304,13 @@ def _first_rows(
 
 
 def _has_line_breaks(sample: pl.DataFrame) -> bool:
-    # Methods of a series take some names of columns for patterns.
+    # Series methods treat some column names as patterns.
     plain = (column.alias("cells") for column in sample)
     return any(column.str.contains("\n", literal=True).any() for column in plain)
 
 
 def check_rows(path: Path | str, layout: Layout, label: str) -> None:
-    """Raise if the reader would lose or refuse rows of a file; see ``row_blocks``."""
+    """Raise if the reader would lose or reject rows of a file; see ``row_blocks``."""
     for _ in row_blocks(pieces_in(path), layout, label, counts_each_row=True):
         pass
 
@@ -320,7 +321,7 @@ def _late_cells(
     label: str,
     sample: pl.DataFrame,
 ) -> pl.DataFrame | None:
-    """Return values of the columns that are empty in the sample, from anywhere in the file."""
+    """Return values, from anywhere in the file, of columns that are empty in the sample."""
     is_empty = sample.select(pl.all().is_null().all()).row(0, named=True)
     names = [name for name in sample.columns if is_empty[name]]
     return _chosen_cells(path, layout, label, sample, names, pl.Expr.is_not_null)
@@ -333,7 +334,7 @@ def _deciding_dates(
     sample: pl.DataFrame,
     spellings: Mapping[str, Spelling],
 ) -> pl.DataFrame | None:
-    """Return cells, from anywhere in the file, that tell day/month from month/day."""
+    """Return cells, from anywhere in the file, that distinguish day/month from month/day."""
     names = [
         name
         for name, spelling in spellings.items()
@@ -370,7 +371,7 @@ def _first_chosen(
     skip_lines: int,
     is_chosen: Callable[[pl.Expr], pl.Expr],
 ) -> pl.DataFrame:
-    """Return the first chosen cells of each column, shorter columns ending in null."""
+    """Return the first chosen cells of each column; shorter columns end with nulls."""
     rows = pl.scan_csv(
         text,
         glob=False,
@@ -390,7 +391,7 @@ def _first_chosen(
 
 
 def _with_nulls(values: Mapping[str, Sequence[str]]) -> pl.DataFrame:
-    """Return the first values of each column, shorter columns ending in null."""
+    """Return the first values of each column; shorter columns end with nulls."""
     filled: dict[str, list[str | None]] = {}
     for name, cells in values.items():
         first = cells[:_LATE_CELLS]
@@ -403,7 +404,7 @@ def scan_of_blocks(
     rows_of: Callable[[bytes], pl.LazyFrame],
     label: str,
 ) -> Scan:
-    """Return blocks of whole rows as one table that can be read once."""
+    """Return blocks of complete rows as one table that can be read once."""
 
     def frames(*_: object) -> Iterator[pl.DataFrame]:
         with reading(label):

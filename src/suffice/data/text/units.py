@@ -1,4 +1,4 @@
-"""Units of measurement behind numbers, such as kg in 60.5 kg."""
+"""Units of measurement after numbers, such as kg in 60.5 kg."""
 
 import re
 
@@ -61,7 +61,7 @@ _WITH_UNIT = rf"^{_NUMBER}{_BLANKS}*([^\s0-9.,'%]\S{{0,7}})$"
 
 
 def units_in(cells: pl.Series) -> list[str]:
-    """Return the units of cells that are all numbers with a known unit, else an empty list."""
+    """Return the distinct units if all cells are numbers with a known unit, else an empty list."""
     units = cells.str.extract(_WITH_UNIT)
     if units.null_count():
         return []
@@ -70,10 +70,10 @@ def units_in(cells: pl.Series) -> list[str]:
 
 
 def without_unit(text: pl.Expr, unit: str) -> pl.Expr:
-    """Return numbers without their unit; text that lacks it gets no number."""
+    """Return text without the unit at its end."""
     return text.str.replace(rf"{_BLANKS}*{re.escape(unit)}$", "")
 
 
 def pattern_of(unit: str) -> str:
-    """Return the regular expression of a unit behind a number."""
+    """Return the regular expression of a unit after a number."""
     return rf"{_BLANKS}*{re.escape(unit)}" if unit else ""
