@@ -1,1 +1,1 @@
-"""From sums to parameters: divisors, tying, shrinkage, priors and families."""
+"""From sums to parameters: divisors, tied covariances, shrinkage, priors and EDDA families."""

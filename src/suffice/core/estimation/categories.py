@@ -1,4 +1,4 @@
-"""Categories as indicators of a Gaussian, or as independent factors with smoothed levels."""
+"""Categories as indicators in a Gaussian, or as independent factors with smoothed levels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from suffice.typing import Codes, Floats
 
 
 def fit_indicators(moments: Moments, settings: Settings, *, quiet: bool) -> ClassModel:
-    """Return the Gaussian of numbers and indicators; of independent features, naive Bayes."""
+    """Return the Gaussian of numbers and indicators, or naive Bayes if features are independent."""
     encoded, encoding = encoded_moments(moments)
     blocks = LevelBlocks.of(encoding)
     if encoding.n_features and not settings.structure.is_diagonal:
@@ -37,14 +37,14 @@ def fit_indicators(moments: Moments, settings: Settings, *, quiet: bool) -> Clas
 
 
 def encoded_moments(moments: Moments) -> tuple[Moments, Encoding]:
-    """Return the sums of encoded rows, which are plain numbers, and their encoding."""
+    """Return the sums of the encoded rows, which are numeric, and the encoding."""
     encoding = moments.encoding
     assert encoding is not None
     return moments.select(encoding.kept), encoding
 
 
 def numbers_of(moments: Moments) -> Moments:
-    """Return the sums of the numbers alone; of the encoded rows where there are none."""
+    """Return the sums of the numeric columns, or of the encoded rows if there are none."""
     if moments.schema is None:
         return moments
     n_numbers = moments.schema.n_numbers
@@ -55,8 +55,8 @@ def numbers_of(moments: Moments) -> Moments:
 
 
 def _unseen_filled(moments: Moments, group_of: Codes, n_numbers: int) -> Moments:
-    """Return sums in which levels that a group never has vary as they do in all classes."""
-    # a weak prior would leave them almost no variance; plug-in estimates do so by themselves
+    """Return sums in which levels that never occur in a group vary as they do in all classes."""
+    # with a weak prior they would have almost no variance; plug-in estimates are filled elsewhere
     p = n_numbers
     scatters = moments.scatters.copy()
     reference = ReferenceCovariance.of(moments.select(np.arange(p, moments.n_features)))
@@ -71,9 +71,10 @@ def _unseen_filled(moments: Moments, group_of: Codes, n_numbers: int) -> Moments
 
 
 # --- levels ----------------------------------------------------------------------------------
-# In class k of weight w a level of share f among L has the probability (w f + α) / (w + α L), as in
-# scikit-learn's CategoricalNB: c f + e with c = w / (w + α L) and e = α / (w + α L). A pair has
-# c_i c_j F + c_i f_i e_j + e_i c_j f_j + e_i e_j, which agrees with that of single levels.
+# If a category has L levels and one of them has the share f in a class of weight w, its smoothed
+# probability is (w f + α) / (w + α L), as in scikit-learn's CategoricalNB. It is c f + e with
+# c = w / (w + α L) and e = α / (w + α L). A pair of levels with the share F has the probability
+# c_i c_j F + c_i f_i e_j + e_i c_j f_j + e_i e_j. Its margins are those of single levels.
 
 
 def _smoothing_factors(
@@ -99,7 +100,7 @@ def _level_forest(
     parents: Codes,
     alpha: float,
 ) -> LevelForest:
-    """Return the probabilities of levels given the level of the parent, in each class."""
+    """Return the log probabilities of levels given the level of the parent, in each class."""
     edges = blocks.edges
     tables = []
     for k, parent_of in enumerate(parents):
@@ -132,7 +133,7 @@ def fit_levels(
     *,
     quiet: bool,
 ) -> MixedModel:
-    """Return the model of levels and of what they leave of the numbers."""
+    """Return the model of the levels, and of the numbers after regression on the levels."""
     blocks = LevelBlocks.of(encoding)
     filled = encoding.schema.filled
     fills = fills_of(encoding.schema, moments.power)
@@ -158,7 +159,10 @@ def _of_observed_rows(
     *,
     unbiased: bool,
 ) -> Moments:
-    """Return sums whose squares, divided as those of all rows, are as of the observed rows."""
+    """Rescale the scatter so that dividing it by all weights gives the observed rows' variances.
+
+    ``weights`` (K, p) is the weight of the rows of each class with an observed number.
+    """
     all_weights = moments.weights[:, None]
     if (weights == all_weights).all():
         return moments
@@ -177,7 +181,7 @@ def _of_observed_rows(
 
 
 def _no_numbers(moments: Moments, settings: Settings) -> GaussianModel:
-    """Return the Gaussian of no feature at all."""
+    """Return a Gaussian without features."""
     group_of = settings.group_of(moments.classes)
     priors = settings.class_priors(moments.classes, moments.weights)
     n_groups = int(group_of.max(initial=0)) + 1

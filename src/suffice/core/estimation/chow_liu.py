@@ -1,4 +1,4 @@
-"""Chow–Liu trees: each category depends on one other, and numbers are regressed on the levels.
+"""Chow–Liu trees: each category depends on one other category, and numbers on all levels.
 
 Chow & Liu (1968), IEEE Transactions on Information Theory 14, 462–467.
 """
@@ -20,9 +20,9 @@ from suffice.typing import Floats
 
 
 def fit_tree(moments: Moments, settings: Settings, *, quiet: bool) -> ClassModel:
-    """Return a tree of the categories of each class, and numbers regressed on them."""
+    """Return the model with a tree of categories per class and numbers regressed on the levels."""
     encoded, encoding = encoded_moments(moments)
-    # missing numbers are expected given all numbers and levels
+    # EM completes missing numbers with their expectations given the other numbers and the levels
     encoded = complete_rows(encoded, settings, quiet=quiet, encoding=encoding)
     blocks = LevelBlocks.of(encoding)
     parents = []
@@ -43,11 +43,14 @@ def fit_tree(moments: Moments, settings: Settings, *, quiet: bool) -> ClassModel
 
 
 def mutual_information(pairs: Floats, blocks: LevelBlocks) -> Floats:
-    """Return Σ p(a, b) log p(a, b) / p(a) p(b) of each two categories, (q, q)."""
+    """Return the mutual information of each pair of categories, (q, q).
+
+    It is Σ p(a, b) log (p(a, b) / (p(a) p(b))) over the levels a and b of the pair.
+    """
     starts = blocks.edges[:-1]
     if not len(starts):
         return np.zeros((0, 0))
-    # Σ_b p(a, b) over the levels b of any one category is p(a)
+    # p(a) = Σ_b p(a, b) over the levels b of any other category
     singles = pairs[:, : blocks.sizes[0]].sum(1)
     terms = pairs * np.log(pairs / np.outer(singles, singles))
     return np.add.reduceat(np.add.reduceat(terms, starts, axis=0), starts, axis=1)
@@ -59,13 +62,14 @@ def spanning_tree(weights: Floats) -> list[int]:
 
     if not len(weights):
         return []
-    tree = minimum_spanning_tree(1 + weights.max() - weights)  # no length is zero
+    # add 1, since SciPy ignores edges of length 0
+    tree = minimum_spanning_tree(1 + weights.max() - weights)
     _, predecessors = breadth_first_order(tree, 0, directed=False)
     return [max(int(parent), -1) for parent in predecessors]
 
 
 def level_regressions(moments: Moments, settings: Settings, n_numbers: int) -> Floats:
-    """Return B of each group of classes, (G, p, C'): numbers regressed on the indicators."""
+    """Return B of each group of classes, (G, p, C'): coefficients of numbers on indicators."""
     p = n_numbers
     groups = full_groups(moments, settings.group_of(moments.classes))
     whole = groups.pooled
@@ -76,7 +80,7 @@ def level_regressions(moments: Moments, settings: Settings, n_numbers: int) -> F
     ridge = strength / max(float(whole.weights[0]), 1.0)
     slopes = []
     for group in pooled_groups(groups, settings.regularisation.pooling).scatters:
-        # shrunk towards that of all groups: B_g = B + (S_cc + ridge)⁺ (S_cz − S_cc B)
+        # shrink B_g towards B of all groups: B_g = B + (S_cc + ridge)⁺ (S_cz − S_cc B)
         gap = group[p:, :p] - group[p:, p:] @ common
         slopes.append((common + solve_semidefinite(group[p:, p:] + ridge, gap)).T)
     return np.stack(slopes)

@@ -1,7 +1,7 @@
-"""From sums of counts to models, and exact leave-one-out scores: one class for each kind.
+"""From sums of counts to models and exact leave-one-out scores, with one class for each kind.
 
-Leaving a row out subtracts its counts from the sums of its own class. The scores of the other
-classes stay as they are, but for the complement, where it is the other way round.
+Leaving a row out subtracts its counts from the sums of its own class, and leaves the scores of the
+other classes unchanged. With the complement model, it changes the other classes' scores only.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class CountKind(ABC):
 
     @abstractmethod
     def left_out_scores(self, sums: CountSums, left: LeftOutRows, alpha: float) -> Floats:
-        """Return a_k(x_i) (n, K), without priors, under the model of all rows but i."""
+        """Return a_k(x_i) (n, K), without priors, under the model of all rows except row i."""
 
 
 class Multinomial(CountKind):
@@ -67,10 +67,11 @@ class Multinomial(CountKind):
         d = sums.n_features
         codes = left.codes
         totals = left.totals
-        # Σ_j x_j log (N_kj + α) − |x| log (N_k + α d), whose first sum is left.products
+        # Σ_j x_j log (N_kj + α) − |x| log (N_k + α d); left.products holds the first sum
         scores = left.products[alpha].copy()
         scores -= totals[:, None] * np.log(sums.totals + alpha * d)
-        # the same with N_yj − w x_j, summed in left.present, and N_y − w |x| in the row's own class
+        # in the row's own class y, N_yj − w x_j and N_y − w |x| replace N_kj and N_k;
+        # left.present holds the first sum
         own_totals = np.maximum(sums.totals[codes] - left.w * totals, 0.0) + alpha * d
         own = left.present[alpha] - totals * np.log(own_totals)
         scores[np.arange(len(codes)), codes] = own
@@ -78,10 +79,10 @@ class Multinomial(CountKind):
 
 
 class Poisson(CountKind):
-    """λ_kj = (N_kj + α) / (n_k + β), β = α / r, r the mean count of a cell of all rows.
+    """λ_kj = (N_kj + α) / (n_k + β), where β = α / r and r is the mean count over all cells.
 
-    This is the posterior mean under a Gamma prior of shape α and mean r. Given the total of a row,
-    the counts follow the multinomial model with the same α.
+    This is the posterior mean under a Gamma prior with shape α and mean r. Given the total of a
+    row, the counts follow the multinomial model with the same α.
     """
 
     def model(self, sums: CountSums, alpha: float, log_priors: Floats) -> CountModel:
@@ -122,7 +123,7 @@ class Poisson(CountKind):
 
 
 class Bernoulli(CountKind):
-    """p_kj = (N_kj + α) / (n_k + 2 α), N_kj the weight of the rows that have feature j."""
+    """p_kj = (N_kj + α) / (n_k + 2 α), where N_kj is the weight of the rows with feature j."""
 
     def model(self, sums: CountSums, alpha: float, log_priors: Floats) -> CountModel:
         if sums.threshold is None:
@@ -143,7 +144,7 @@ class Bernoulli(CountKind):
         codes = left.codes
         weights, constants = _bernoulli_scores(sums, alpha)
         scores = log_products(left.rows, weights) + constants
-        # in the row's own class, n_y − w rows are left, of which N_yj − w b_j have feature j
+        # in the row's own class, a weight of n_y − w is left, of which N_yj − w b_j has feature j
         absent = left_out_absences(sums, codes, left.w, alpha) - left.absent[alpha]
         rest = np.maximum(sums.weights[codes] - left.w, 0.0)
         own = left.present[alpha] + absent - d * np.log(rest + 2 * alpha)
@@ -174,7 +175,7 @@ class Complement(CountKind):
         totals = left.totals
         each = np.arange(len(codes))
         complements = sums.sums.sum(0) - sums.sums
-        # every class but the row's own loses the row from its complement
+        # the complements of all other classes lose the row
         class_totals = sums.totals.sum() - sums.totals
         rest_totals = np.maximum(class_totals - (w * totals)[:, None], 0.0)
         rest_totals[each, codes] = class_totals[codes]
@@ -210,7 +211,7 @@ def estimate_counts(sums: CountSums, settings: CountSettings) -> CountModel:
 
 
 def decide_counts(model: CountModel, sums: CountSums, settings: CountSettings) -> Classifier:
-    """Return what predicts by the model: a temperature and costs."""
+    """Return the classifier: the model with a temperature and costs."""
     temperature = check_temperature(settings.temperature)
     return Classifier(
         classes=sums.classes,
@@ -241,7 +242,7 @@ def left_out_rows(
     w: Floats,
     alphas: Sequence[float],
 ) -> LeftOutRows:
-    """Return the rows that were summed, as the model reads them, to be left out one by one."""
+    """Return the summed rows as the model reads them, prepared to leave each one out."""
     left = left_out_logarithms(sums, settings, rows, codes, w, alphas)
     return with_products(left, sums, settings, alphas)
 
@@ -255,7 +256,7 @@ def left_out_logarithms(
     alphas: Sequence[float],
 ) -> LeftOutRows:
     """Return the rows with the logarithms of their own class for each α, without products."""
-    # the complement's scores change in every class but the row's own, and need no logarithms of it
+    # the complement model does not change the score of the row's own class: no logarithms needed
     needed = () if settings.kind == "complement" else tuple(alphas)
     return LeftOutRows.of(
         sums, rows, codes, w, needed, with_absences=settings.kind == "bernoulli"
@@ -265,7 +266,7 @@ def left_out_logarithms(
 def with_products(
     left: LeftOutRows, sums: CountSums, settings: CountSettings, alphas: Sequence[float]
 ) -> LeftOutRows:
-    """Return the rows with the products of these α, which scores of counts need."""
+    """Return the rows with the products for these α, which multinomial and Poisson scores need."""
     if settings.kind not in ("multinomial", "poisson"):
         return left
     return left.with_products(sums, alphas)
@@ -278,9 +279,9 @@ def left_out_joint(
     *,
     refit_priors: bool = True,
 ) -> Floats:
-    """Return log p(x_i, k) (n, K), up to a common term, under the model of all rows but i.
+    """Return log p(x_i, k) (n, K), up to a common term, under the model of all rows except row i.
 
-    ``left`` holds the logarithms of the settings' α.
+    ``left`` must hold the logarithms for the α of the settings.
     """
     codes = left.codes
     kind = COUNT_KINDS[settings.kind]
@@ -290,7 +291,7 @@ def left_out_joint(
         if pseudo_count is None or not refit_priors:
             scores += np.log(settings.class_priors(sums.classes, sums.weights))
             return scores
-        # π_k ∝ n_k + a, less the row's weight for its own class
+        # π_k ∝ n_k + a, minus the row's weight in its own class
         prior_weights = sums.weights + pseudo_count
         scores += np.log(prior_weights)
         own = np.maximum(sums.weights[codes] - left.w, 0.0)
@@ -301,19 +302,19 @@ def left_out_joint(
 
 
 def _mean_totals(sums: CountSums) -> Floats:
-    """Return N_k / n_k, zero for a class without rows, (K,)."""
+    """Return N_k / n_k, or zero for a class without rows, (K,)."""
     means = np.zeros(sums.n_classes)
     np.divide(sums.totals, sums.weights, out=means, where=sums.weights > 0)
     return means
 
 
 def _prior_exposure(alpha: float, weight: float, total: float, d: int) -> float:
-    """Return β = α n d / N, or α where there is no count at all."""
+    """Return β = α n d / N, or α if all counts are zero."""
     return alpha * weight * d / total if total > 0 else alpha
 
 
 def _prior_exposures(alpha: float, weights: Floats, totals: Floats, d: int) -> Floats:
-    """Return β of each of several sums, (n,)."""
+    """Return β for each pair of a weight and a total, (n,)."""
     safe = np.where(totals > 0, totals, 1.0)
     return np.asarray(np.where(totals > 0, alpha * weights * d / safe, alpha))
 

@@ -1,4 +1,4 @@
-"""Sums of logarithms over the cells of each row, with the row's own counts left out."""
+"""Sums of logarithms over the cells of each row, after the row is removed from its class."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from suffice.core.table.count_rows import CountRows, summed
 from suffice.core.threads import in_order
 from suffice.typing import Codes, Floats
 
-_ROWS = 1 << 14  # rows that one thread reads at a time
+_ROWS = 1 << 14  # number of rows in one task of a thread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeftOutRows:
-    """Rows that were summed, and their own logarithms for some pseudo-counts, read in one pass."""
+    """Rows that were summed, and sums of logarithms for each of several pseudo-counts α."""
 
     rows: CountRows
     codes: Codes  # class y of each row  (n,)
@@ -39,7 +39,7 @@ class LeftOutRows:
         *,
         with_absences: bool,
     ) -> LeftOutRows:
-        """Return the rows with their logarithms for each α; absences are of rows of ones."""
+        """Return the rows with their logarithms for each α; ``absent`` needs rows of ones."""
         values = np.array(alphas, np.float64)
         present = left_out_sums(rows, sums.sums, codes, w, values)
         absent = np.zeros((len(values), rows.n_rows))
@@ -57,12 +57,12 @@ class LeftOutRows:
         )
 
     def with_products(self, sums: CountSums, alphas: Sequence[float]) -> LeftOutRows:
-        """Return the same rows with the products of these α, which take n K numbers each."""
+        """Return the rows with the products for these α; each α takes n K numbers."""
         return replace(self, products=_products_of_each(self.rows, sums.sums, alphas))
 
 
 def log_products(rows: CountRows, logs: Floats) -> Floats:
-    """Return Σ_j x_ij L_kj of every row and class, (n, K)."""
+    """Return Σ_j x_ij L_kj for each row i and class k, (n, K)."""
     products = np.empty((rows.n_rows, len(logs)))
     multiply = sparse_products(rows, logs)
 
@@ -78,7 +78,7 @@ def log_products(rows: CountRows, logs: Floats) -> Floats:
 def _products_of_each(
     rows: CountRows, sums: Floats, alphas: Sequence[float]
 ) -> dict[float, Floats]:
-    """Return Σ_j x_j log (N_kj + α) (n, K) of each α, in one pass over the cells."""
+    """Return Σ_j x_j log (N_kj + α) (n, K) for each α, in one pass over the cells."""
     if not alphas:
         return {}
     logs = [log_of_smoothed(sums, alpha).T for alpha in alphas]
@@ -91,7 +91,7 @@ def _products_of_each(
 
 
 def log_of_smoothed(sums: Floats, alpha: float) -> Floats:
-    """Return log (N + α) of sums (K, d), column after column in memory."""
+    """Return log (N + α) for sums N (K, d); the array is stored column by column."""
     if sums.size < SMALL:
         return np.asfortranarray(np.log(sums + alpha))
     from suffice.core.compiled import read_only
@@ -105,7 +105,7 @@ def log_of_smoothed(sums: Floats, alpha: float) -> Floats:
 def left_out_sums(
     rows: CountRows, sums: Floats, codes: Codes, w: Floats, alphas: Floats
 ) -> Floats:
-    """Return Σ_j x_ij log (N_yj − w_i x_ij + α) of every α and row, y the row's class, (A, n)."""
+    """Return Σ_j x_ij log (N_yj − w_i x_ij + α) for each α and row i of class y, (A, n)."""
     if rows.n_cells < SMALL:
         i = rows.row_of_cell
         rest = np.maximum(sums[codes[i], rows.columns] - w[i] * rows.values, 0.0)
@@ -115,7 +115,7 @@ def left_out_sums(
     from suffice.core.estimation import count_loops
 
     tables = count_loops.log_tables(alphas)
-    # class by class, so that the sums of a class stay in cache
+    # read the rows class by class, so that the sums of a class stay in cache
     order = np.argsort(codes, kind="stable")
     cells = read_only(rows.values, rows.columns, rows.starts, codes, w, sums)
     read = read_only(alphas, tables, order)
@@ -130,8 +130,8 @@ def left_out_sums(
 
 
 def left_out_absences(sums: CountSums, codes: Codes, w: Floats, alpha: float) -> Floats:
-    """Return Σ_j log (n_y − N_yj − w_i + α) of every row over all features, y its class, (n,)."""
-    # a feature that row i lacks has n_y − N_yj ≥ w_i; the terms of the others are subtracted again
+    """Return Σ_j log (n_y − N_yj − w_i + α) over all features, for each row i of class y, (n,)."""
+    # a feature that row i lacks has n_y − N_yj ≥ w_i; the caller subtracts the terms of the others
     pairs, pair_of_row = np.unique(np.stack([codes, w]), axis=1, return_inverse=True)
     of_features = np.empty(pairs.shape[1])
     for p, (k, weight) in enumerate(pairs.T.tolist()):
@@ -143,7 +143,10 @@ def left_out_absences(sums: CountSums, codes: Codes, w: Floats, alpha: float) ->
 def changed_complement_sums(
     rows: CountRows, complements: Floats, codes: Codes, w: Floats, alpha: float
 ) -> Floats:
-    """Return Σ_j x_ij log (c_kj − w_i x_ij [k ≠ y] + α) of every row and class, (n, K)."""
+    """Return Σ_j x_ij log (c_kj − w_i x_ij [k ≠ y] + α) for each row i and class k, (n, K).
+
+    y is the class of row i, and c_kj the sum of feature j over all classes except k.
+    """
     n_classes = len(complements)
     if rows.n_cells * n_classes >= SMALL:
         from suffice.core.compiled import read_only

@@ -1,4 +1,4 @@
-"""Compiled sums of logarithms over sparse rows, with the row's own counts left out."""
+"""Compiled sums of logarithms over sparse rows, after the row is removed from its class."""
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 
 import math
@@ -7,12 +7,12 @@ import numpy as np
 
 from suffice.core.compiled import njit
 
-_TABLE = 512  # log (m + α) of smaller integers m is looked up
+_TABLE = 512  # a table holds log (m + α) for smaller integers m
 
 
 @njit(nogil=True)
 def log_table(alpha):
-    """Return log (m + α) of m = 0 … 511."""
+    """Return log (m + α) for m = 0 … 511."""
     table = np.empty(_TABLE)
     for m in range(_TABLE):
         table[m] = math.log(m + alpha)
@@ -21,7 +21,7 @@ def log_table(alpha):
 
 @njit(nogil=True)
 def log_plus(rest, alpha, table):
-    """Return log (rest + α), for rest below 0 that of 0."""
+    """Return log (max(rest, 0) + α)."""
     if rest < _TABLE:
         whole = int(rest) if rest > 0.0 else 0
         if whole == rest or rest <= 0.0:
@@ -40,7 +40,7 @@ def log_of_smoothed(sums, alpha, logs):
 
 @njit(nogil=True)
 def log_tables(alphas):
-    """Return log (m + α) of m = 0 … 511 and each α, (512, A)."""
+    """Return log (m + α) for m = 0 … 511 and each α, (512, A)."""
     tables = np.empty((_TABLE, len(alphas)))
     for m in range(_TABLE):
         for a in range(len(alphas)):
@@ -50,7 +50,7 @@ def log_tables(alphas):
 
 @njit(nogil=True)
 def left_out_sums(values, columns, starts, codes, w, sums, alphas, tables, order, lo, hi, own):
-    """Write Σ_j x_ij log (N_yj − w_i x_ij + α) of rows order[lo:hi] and each α to own (n, A)."""
+    """Write Σ_j x_ij log (N_yj − w_i x_ij + α) for rows order[lo:hi] and each α to own (n, A)."""
     n_alphas = len(alphas)
     for i in order[lo:hi]:
         class_sums = sums[codes[i]]
@@ -74,7 +74,7 @@ def left_out_sums(values, columns, starts, codes, w, sums, alphas, tables, order
 def changed_complement_sums(
     values, columns, starts, codes, w, complements, alpha, lo, hi, changed
 ):
-    """Write Σ_j x_ij log (c_jk − w_i x_ij [k ≠ y] + α) of rows lo … hi − 1; c is (d, K)."""
+    """Write Σ_j x_ij log (c_jk − w_i x_ij [k ≠ y] + α) for rows lo … hi − 1; c is (d, K)."""
     table = log_table(alpha)
     n_classes = complements.shape[1]
     for i in range(lo, hi):

@@ -1,4 +1,4 @@
-"""All settings of a count classifier as one value, which raises for contradictions."""
+"""All settings of a count classifier in one value, which raises for contradictions."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ TemperatureLike: TypeAlias = float | Literal["auto"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountSettings:
-    """How sums of counts become a classifier."""
+    """Settings that turn sums of counts into a classifier."""
 
     kind: KindWord = "multinomial"
     alpha: AlphaLike = 1.0  # pseudo-count of each feature in each class
     priors: Priors = None
     costs: CostsLike = None
     temperature: TemperatureLike = 1.0
-    binarize: float = 0.0  # only of the Bernoulli model
+    binarize: float = 0.0  # used by the Bernoulli model only
     text: str | None = None  # text column whose words are counted
 
     def __post_init__(self) -> None:
@@ -44,7 +44,7 @@ class CountSettings:
 
     @property
     def threshold(self) -> float | None:
-        """The threshold of presence that sums need; None where they are of counts."""
+        """The threshold that the sums must have; None if they must be sums of counts."""
         return float(self.binarize) if self.kind == "bernoulli" else None
 
     @property
@@ -54,7 +54,7 @@ class CountSettings:
         return tuple(name for name, value in named if isinstance(value, str))
 
     def pseudo_count(self) -> float:
-        """Return α, or say that it has not been chosen yet."""
+        """Return α; raise if it has not been chosen yet."""
         if isinstance(self.alpha, str):
             raise InvalidParameterError(
                 "alpha='auto' is chosen by leave-one-out, which needs rows: call fit(X, y), or "

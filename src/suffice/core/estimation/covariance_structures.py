@@ -1,7 +1,7 @@
 """Full, diagonal and spherical covariances, estimated from the sums of groups of tied classes.
 
-Scatter is divided in ``divisors.py``: Σ_k = M_k / w_k and the tied forms. The 14 families of EDDA
-are in ``edda.py``.
+``divisors.py`` divides scatter: Σ_k = M_k / w_k and the tied forms. ``edda.py`` has the 14 EDDA
+families.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from suffice.core.estimation.edda import EddaStructure
 
 
-# one covariance per group, and those groups whose own was singular
+# one covariance per group, and the groups whose estimated covariance is singular
 Estimates: TypeAlias = tuple[list[Covariance], list[RankDeficiency]]
 
 
@@ -52,7 +52,7 @@ class FullStructure:
     def covariances(
         self, moments: Moments, group_of: Codes, regularisation: Regularisation
     ) -> Estimates:
-        """Return one covariance per group, singular ones filled from the pooled covariance."""
+        """Return one covariance per group; singular ones are filled from the pooled covariance."""
         if isinstance(moments.scatter, RowScatter) and moments.scatter.has_few_rows:
             return few_rows_covariances(moments, group_of, regularisation)
         groups = full_groups(moments, group_of)
@@ -66,7 +66,7 @@ class FullStructure:
 
 @dataclass(frozen=True, slots=True)
 class DiagonalStructure:
-    """Features independent given the class; spherical: one variance, in the units of the data."""
+    """Diagonal matrices; if spherical, one variance for all features, in the units of the data."""
 
     spherical: bool = False
     is_diagonal = True
@@ -74,7 +74,7 @@ class DiagonalStructure:
     def covariances(
         self, moments: Moments, group_of: Codes, regularisation: Regularisation
     ) -> Estimates:
-        """Return one diagonal covariance per group, empty variances filled."""
+        """Return one diagonal covariance per group; variances of zero are filled."""
         groups = diagonal_groups(moments, group_of)
         # diagonal: σ²_gj = (M_g)_jj / w_g, regularised like any Σ_g
         shrunk, _ = regularised(groups, moments, group_of, regularisation)
@@ -98,12 +98,15 @@ class DiagonalStructure:
         return n_groups if self.spherical else n_groups * n_features
 
 
-# a family of covariances: one for each group of classes, singular ones filled
+# estimates one covariance for each group of classes, and fills singular ones
 Structure: TypeAlias = "FullStructure | DiagonalStructure | EddaStructure"
 
 
 def factored(sigmas: Floats, variances: Floats, moments: Moments) -> Estimates:
-    """Return covariances of Σ_g (G, d, d), singular ones filled; variances are 0 where none."""
+    """Return the covariances Σ_g (G, d, d) as factored objects, with singular ones filled.
+
+    ``variances`` (G, d) is zero for features that do not vary in a group.
+    """
     factors: list[Floats | None] = []
     for sigma, variance in zip(sigmas, variances, strict=True):
         factors.append(scaled_cholesky(sigma) if variance.all() else None)

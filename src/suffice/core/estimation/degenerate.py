@@ -1,4 +1,4 @@
-"""Classes and columns that lack variance: where it is borrowed from, and what users are told."""
+"""Classes and columns without variance: fill it from other classes, and warn."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from suffice.errors import DegenerateDataWarning, warn
 from suffice.typing import Codes, Floats
 
 _MOST_NAMED = 4
-SEPARATING_SHARE = 1e-9  # of the total variance, where classes differ but do not vary
+# classes that differ in a direction, but do not vary in it, get this share of the total variance
+SEPARATING_SHARE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReferenceCovariance:
-    """A reference covariance of full rank, R = F Fᵀ, to borrow variance from."""
+    """A reference covariance R = F Fᵀ of full rank, which supplies missing variance."""
 
     factor: Floats  # F  (d, d)
     inverse: Floats  # F⁻¹  (d, d)
@@ -33,7 +34,7 @@ class ReferenceCovariance:
 
     @classmethod
     def of(cls, moments: Moments) -> ReferenceCovariance:
-        """Return the pooled within-class covariance, filled where it has no variance."""
+        """Return the pooled within-class covariance, with missing variance filled."""
         scale = unit_scale(moments.total_variances)
         units = moments.total_weight * scale[:, None] * scale
         within = moments.pooled_scatter / units
@@ -42,7 +43,7 @@ class ReferenceCovariance:
         e, v = symmetric_eigen(within)
         inside = v[:, e > tol]
         empty = v[:, e <= tol]
-        # directions without variance inside classes: do the classes differ there?
+        # in the directions without variance within classes, test whether the class means differ
         t, q = symmetric_eigen(empty.T @ between @ empty)
         variances = np.concatenate([e[e > tol], np.where(t > tol, SEPARATING_SHARE, 1.0)])
         # R = F Fᵀ,  F = diag(s) V diag(√e)
@@ -51,35 +52,35 @@ class ReferenceCovariance:
         return cls(scale[:, None] * directions * root, (directions / root).T / scale, scale)
 
     def spectrum(self, sigma: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return a (…, d), V of F⁻¹ Σ F⁻ᵀ = V diag(a) Vᵀ, and a with 1 where Σ has no variance."""
+        """Return a (…, d) and V of F⁻¹ Σ F⁻ᵀ = V diag(a) Vᵀ, and a with 1 for missing variance."""
         a, v = np.linalg.eigh(self.inverse @ sigma @ self.inverse.T)
-        # along u = F⁻ᵀ v, rounding alone leaves a variance of about ε Σ_j (u_j s_j)²
+        # along u = F⁻ᵀ v, rounding errors give a variance of about ε Σ_j (u_j s_j)²
         u = self.inverse.T @ v
         noise = rank_tolerance(len(self.scale)) * np.square(u * self.scale[:, None]).sum(-2)
         return a, v, np.where(a > noise, a, 1.0)
 
     def filled(self, sigma: Floats) -> Floats:
-        """Return a root A of each Σ = A Aᵀ (…, d, d), with the variance of R where Σ has none."""
+        """Return a root A of each Σ = A Aᵀ (…, d, d), with missing variance taken from R."""
         _, v, e = self.spectrum(sigma)
         return np.asarray(self.factor @ (v * np.sqrt(e)[..., None, :]))
 
 
 def resolved_variances(variances: Floats, moments: Moments, group_of: Codes) -> Floats:
-    """Return the variances of groups (G, d), exactly zero where they are only rounding."""
+    """Return the variances of groups (G, d), with exact zeros for rounding errors."""
     largest = np.zeros_like(variances)
     np.maximum.at(largest, group_of, np.abs(moments.means))
     return resolved(variances, largest, moments.total_variances)
 
 
 def filled_variances(variances: Floats, pooled: Floats, totals: Floats) -> Floats:
-    """Return variances (G, d) filled from pooled, then total variances (d,)."""
+    """Replace variances (G, d) of zero with pooled variances (d,), or else a share of the total."""
     reference = np.where(pooled > 0, pooled, SEPARATING_SHARE * totals)
     reference = np.where(reference > 0, reference, 1.0)
     return np.where(variances > 0, variances, reference)
 
 
 def independent_columns(moments: Moments) -> Codes:
-    """Return the columns whose pooled within-class covariance has full rank."""
+    """Return columns with a pooled within-class covariance of full rank, as many as possible."""
     sigma = moments.pooled_scatter / moments.total_weight
     variances = resolved(np.diagonal(sigma), moments.grand_mean, moments.total_variances)
     varying = np.flatnonzero(variances)
@@ -88,12 +89,12 @@ def independent_columns(moments: Moments) -> Codes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankDeficiency:
-    """A group of classes whose covariance was not of full rank."""
+    """A group of classes whose covariance does not have full rank."""
 
     group: int
-    variances: Floats  # 0 where there are none  (d,)
+    variances: Floats  # 0 for a feature that does not vary  (d,)
     sigma: Floats | None = None  # its covariance, if not diagonal  (d, d)
-    rank: int | None = None  # of its covariance, where it has fewer rows than features
+    rank: int | None = None  # rank of its covariance, if there are fewer rows than features
 
     @property
     def constant(self) -> Codes:
@@ -107,8 +108,8 @@ class RankDeficiency:
         return varying[dependent_columns(self.sigma[np.ix_(varying, varying)])]
 
     def is_expected(self, moments: Moments, group_of: Codes, encoding: Encoding) -> bool:
-        """Return whether levels that the group never has are all there is to it."""
-        # an unseen level has a constant indicator; where it is the reference, the others sum to 1
+        """Return whether levels that never occur in the group explain the whole deficiency."""
+        # an unseen level has a constant indicator; if it is the reference, the others sum to 1
         members = group_of == self.group
         share = (
             moments.weights[members] @ moments.means[members] / moments.weights[members].sum()
@@ -120,7 +121,7 @@ class RankDeficiency:
         )
 
     def describe(self, moments: Moments, group_of: Codes) -> str:
-        """Return a sentence that names the classes, the rank and the columns."""
+        """Return a clause that names the classes, the rank and the columns."""
         members = moments.classes[group_of == self.group]
         classes = f"{noun_for(len(members), 'class')} {quoted(members, _MOST_NAMED)}"
         weight = float(moments.weights[group_of == self.group].sum())
@@ -148,7 +149,7 @@ def warn_of_deficient(
     moments: Moments,
     group_of: Codes,
 ) -> None:
-    """Warn once: which groups lack variance, what is used instead, and how to avoid it."""
+    """Warn once for all groups that lack variance; say what is used instead and how to avoid it."""
     groups = [each.describe(moments, group_of) for each in deficient[:_MOST_NAMED]]
     if len(deficient) > _MOST_NAMED:
         groups.append(f"and {len(deficient) - _MOST_NAMED} more")

@@ -1,11 +1,12 @@
 """From scatter to covariance: by maximum likelihood, with Bessel's correction, or averaged.
 
-With w_k the weight of class k and M_k its scatter,
+Class k has the weight w_k and the scatter M_k; w is the weight of all classes. The estimates by
+maximum likelihood and with Bessel's correction are
 
     Σ_k = M_k / w_k  or  M_k / (w_k − 1)      tied  Σ = Σ_k M_k / w  or  Σ_k M_k / (w − K)
 
-and, averaged over tied classes, Σ = Σ_k w_k / w · M_k / (w_k − 1). With S_k = M_k / w_k, the first
-tied form is Σ_k (w_k / w) S_k. The scatters of a group are added in ``groups.py``.
+The averaged estimate for tied classes is Σ = Σ_k w_k / w · M_k / (w_k − 1). With S_k = M_k / w_k,
+the first tied form is Σ_k (w_k / w) S_k. ``groups.py`` adds the scatters of a group.
 """
 
 from dataclasses import replace
@@ -21,20 +22,20 @@ from suffice.typing import Floats
 
 def divisors(weights: Floats, n_means: Floats, *, unbiased: bool) -> Floats:
     """Return the divisor of each group's scatter, (G,); zero if no degrees of freedom remain."""
-    # w, or w − K with Bessel's correction: one for each mean
+    # w, or with Bessel's correction w minus the number of means
     w = weights - n_means if unbiased else weights
     return np.where(w > EPS * weights, w, 0.0)
 
 
 def divided(groups: GroupScatter, *, unbiased: bool) -> Floats:
-    """Return Σ_g = M_g / w_g, or M_g / (w_g − K_g) with Bessel's correction; zero if w_g is."""
+    """Return Σ_g = M_g / w_g, or M_g / (w_g − K_g) if ``unbiased``; zero if the divisor is zero."""
     w = divisors(groups.weights, groups.n_means, unbiased=unbiased)
     w = w.reshape(-1, *[1] * (groups.scatters.ndim - 1))
     return np.where(w > 0, groups.scatters / np.where(w > 0, w, 1.0), 0.0)
 
 
 def unbiased_by_class(moments: Moments) -> Moments:
-    """Return the sums with M_k w_k / (w_k − 1) for M_k; zero for a class with one row."""
+    """Replace each scatter M_k with M_k w_k / (w_k − 1), or with zero for a class with one row."""
     if moments.storage == "pooled":
         raise MissingStatisticsError(
             "divisor='averaged' needs the scatter of each class, but these moments hold only "
@@ -45,5 +46,5 @@ def unbiased_by_class(moments: Moments) -> Moments:
     has_spread = bessel > 0
     # f_k = w_k / (w_k − 1)
     factors = np.divide(w, bessel, out=np.zeros(len(w)), where=has_spread)
-    # f_k M_k: the sum over classes, divided by w, is Σ_k (w_k / w) M_k / (w_k − 1)
+    # the sum of f_k M_k over classes, divided by w, is Σ_k (w_k / w) M_k / (w_k − 1)
     return replace(moments, scatter=moments.scatter.scaled_by_class(factors))

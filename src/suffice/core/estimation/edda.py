@@ -1,4 +1,4 @@
-"""The fourteen EDDA families: Σ_k = λ_k D_k A_k D_kᵀ, volume, shape and orientation of each class.
+"""The fourteen EDDA families: Σ_k = λ_k D_k A_k D_kᵀ, with volume λ, shape A and orientation D.
 
 Celeux & Govaert (1995), Pattern Recognition 28; Bensmail & Celeux (1996), JASA 91.
 """
@@ -26,17 +26,17 @@ from suffice.core.moments import Moments
 from suffice.errors import InvalidInputError, NotConvergedWarning, warn
 from suffice.typing import Codes, Floats
 
-TOLERANCE = 1e-22  # gain of log-likelihood, per unit of weight, at which steps end
+TOLERANCE = 1e-22  # stop when a step gains less log-likelihood per unit of weight
 MOST_STEPS = 1000
-NO_SPREAD = 1e-13  # a standard deviation below this part of the pooled one is rounding
-SLACK = 16 * float(np.finfo(float).eps)  # what rounding may add to a sum of logarithms
-WIDEST = 1e7  # scales of features, the greatest by the least, that axes can be found among
-SCOUTS = 12  # starting axes
-SCOUT_STEPS = 40  # steps each may take
-FINALISTS = 3  # the best, which go on until they converge
+NO_SPREAD = 1e-13  # a standard deviation below this share of the pooled one is rounding
+SLACK = 16 * float(np.finfo(float).eps)  # rounding error of a sum of logarithms
+WIDEST = 1e7  # axes are computed if the features' scales have at most this ratio
+SCOUTS = 12  # number of starting axes
+SCOUT_STEPS = 40  # most steps from each starting point
+FINALISTS = 3  # the best of these points continue until they converge
 MEMORY = 10
-UNFINISHED = 1e-9  # gain of log-likelihood, per unit of weight, that is worth a warning
-FLATTEST = 1e-2  # curvatures are dimensionless; flatter or negative ones count as this
+UNFINISHED = 1e-9  # warn if one more step would gain more log-likelihood per unit of weight
+FLATTEST = 1e-2  # lower limit of curvatures, which have no unit
 
 
 def roots(w: Floats) -> tuple[Floats, Codes]:
@@ -53,7 +53,7 @@ def roots(w: Floats) -> tuple[Floats, Codes]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EddaProblem:
-    """One family to be fitted to classes of given weights."""
+    """The family to fit, and the weights of the classes."""
 
     code: str
     weights: Floats  # n_k  (K,)
@@ -63,19 +63,19 @@ class EddaProblem:
         return self.code.startswith("V")
 
     def settle(self, q: Floats) -> Floats:
-        """Return the best log λ_k where q_k = tr(C_k⁻¹ W_k) / m, shape (K,)."""
+        """Return the best log λ_k, (K,), given q_k = tr(C_k⁻¹ W_k) / m."""
         # λ_k = tr(C_k⁻¹ W_k) / (n_k m),  or λ = Σ_k tr(C_k⁻¹ W_k) / (n m)
         if self.own_volumes:
             return np.log(q / self.weights)
         return np.full(len(q), np.log(q.sum() / self.weights.sum()))
 
     def require_full_rank(self, w: Floats) -> None:
-        """Refuse classes without spread in some direction."""
+        """Raise if a class does not vary in some direction."""
         if (roots(w)[1] < w.shape[-1]).any():
             self.refuse()
 
     def require_like_units(self, w: Floats) -> None:
-        """Refuse scales so different that a family which depends on units loses the small ones."""
+        """Raise if features' scales differ so much that rounding would lose the small ones."""
         scales = np.sqrt(np.diagonal(w, axis1=1, axis2=2).sum(0) / self.weights.sum())
         least = scales[scales > 0].min(initial=np.inf)
         most = scales.max()
@@ -87,7 +87,7 @@ class EddaProblem:
             )
 
     def refuse(self) -> NoReturn:
-        """Say that the likelihood has no maximum; what fills the classes says why."""
+        """Raise an error: the likelihood has no maximum."""
         raise InvalidInputError(
             f"the likelihood of family {self.code!r} has no maximum for these rows: drop columns "
             "without variance or that combine others, or choose a family with fewer parameters"
@@ -95,28 +95,28 @@ class EddaProblem:
 
 
 def symmetrised(c: Floats) -> Floats:
-    """Return (C + Cᵀ) / 2 of each matrix of a stack."""
+    """Return (C + Cᵀ) / 2 for each matrix C of a stack."""
     return np.asarray((c + np.swapaxes(c, -1, -2)) / 2)
 
 
 def diagonal(values: Floats) -> Floats:
-    """Return diagonal matrices (K, d, d) of given diagonals (K, d)."""
+    """Return diagonal matrices (K, d, d) with the given diagonals (K, d)."""
     return values[:, :, None] * np.eye(values.shape[1])
 
 
 def rotated(forms: Floats, axes: Floats) -> Floats:
-    """Return Dᵀ C D for each C of a stack, D having axes as its rows."""
+    """Return Dᵀ C D for each C of a stack, where the rows of D are the axes."""
     return np.swapaxes(axes, -1, -2) @ forms @ axes
 
 
-# Σ_k = λ_k C_k for scatters (K, m, m) where every symmetric C of determinant one is allowed
+# returns the best Σ_k = λ_k C_k for scatters W (K, m, m); C is symmetric with determinant 1
 Pattern: TypeAlias = Callable[[EddaProblem, Floats], Floats]
-# the same where the axes of C are restricted, given a pattern for what remains
+# the same if the axes of C are restricted; the pattern solves the remaining problem
 Frame: TypeAlias = Callable[[EddaProblem, Pattern, Floats], Floats]
 
 
 def common_form(problem: EddaProblem, w: Floats) -> Floats:
-    """Return the best Σ_k = λ_k C; where the volumes are equal, Σ = Σ_k W_k / n."""
+    """Return the best Σ_k = λ_k C; with equal volumes, it is Σ_k W_k / n."""
     m = w.shape[-1]
     u = np.zeros(len(w))
     if problem.own_volumes:
@@ -133,7 +133,7 @@ def common_form(problem: EddaProblem, w: Floats) -> Floats:
 
 
 def _require_balance(problem: EddaProblem, w: Floats) -> None:
-    """Refuse classes that span too few directions for their weight."""
+    """Raise if classes vary in too few directions for their weight."""
     # φ below has a minimum only if rank(Σ_{k∈Q} W_k) / m > Σ_{k∈Q} n_k / n for proper subsets Q
     n = problem.weights
     m = w.shape[-1]
@@ -149,7 +149,7 @@ def _require_balance(problem: EddaProblem, w: Floats) -> None:
 
 def _relative_volumes(problem: EddaProblem, w: Floats) -> Floats:
     """Return u minimising φ(u) = Σ_k n_k u_k / n + log|Σ_k e^{−u_k} W_k| / m, by Newton steps."""
-    # φ is convex in u, and constant along u + t: the maximum of the likelihood is unique
+    # φ is convex in u, and adding a constant to u does not change it: the maximum is unique
     n = problem.weights / problem.weights.sum()
     a = _whitened(w, np.linalg.cholesky(w.sum(0)))
     u: Floats = np.log(np.trace(a, axis1=1, axis2=2) / n)
@@ -161,7 +161,7 @@ def _relative_volumes(problem: EddaProblem, w: Floats) -> Floats:
             break
         start = _phi(n, a, u)
         t = 1.0
-        # the first of u + step, u + step/2, … that gains its fair share
+        # take the first of u + step, u + step/2, … that decreases φ enough (Armijo)
         while _phi(n, a, u + t * step) > start - 1e-4 * t * gain + SLACK and t > SLACK:
             t /= 2
         u = u + t * step
@@ -169,13 +169,13 @@ def _relative_volumes(problem: EddaProblem, w: Floats) -> Floats:
 
 
 def _whitened(w: Floats, factor: Floats) -> Floats:
-    """Return L⁻¹ W_k L⁻ᵀ for each scatter of a stack, L lower triangular."""
+    """Return L⁻¹ W_k L⁻ᵀ for each scatter W_k of a stack, where L is lower triangular."""
     inverse = inverse_lower(factor)
     return symmetrised(inverse @ w @ inverse.T)
 
 
 def _derivatives(n: Floats, a: Floats, u: Floats) -> tuple[Floats, Floats]:
-    """Return gradient and Hessian of φ, the Hessian made regular along constant u."""
+    """Return the gradient and Hessian of φ, with 1/K added to make the Hessian regular."""
     k, m = a.shape[:2]
     # P_k = e^{−u_k} L⁻¹ W_k L⁻ᵀ,  Σ_k e^{−u_k} W_k = L Lᵀ
     scaled = np.exp(-u)[:, None, None] * a
@@ -192,7 +192,7 @@ def _phi(n: Floats, a: Floats, u: Floats) -> float:
 
 
 def own_form(problem: EddaProblem, w: Floats) -> Floats:
-    """Return the best Σ_k = λ_k C_k: C_k ∝ W_k."""
+    """Return the best Σ_k = λ_k C_k, where C_k ∝ W_k."""
     problem.require_full_rank(w)
     # C_k = W_k / |W_k|^{1/m}
     sizes = np.exp(np.linalg.slogdet(w)[1] / w.shape[-1])
@@ -213,8 +213,8 @@ def feature_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
 
 
 def own_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
-    """Return the best Σ_k with C_k = D_k A D_kᵀ: a scatter matters by its spectrum alone."""
-    # whatever A is, the best D_k are the eigenvectors of W_k in the order of A, largest first
+    """Return the best Σ_k with C_k = D_k A D_kᵀ; it depends on the scatters' eigenvalues only."""
+    # for any A, the best D_k are the eigenvectors of W_k in the order of A, largest first
     problem.require_like_units(w)
     f, ranks = roots(w)
     # W_k = F_kᵀ F_k = D_k diag(s²) D_kᵀ
@@ -223,13 +223,13 @@ def own_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
     return rotated(pattern(problem, diagonal(np.square(s))), axes)
 
 
-# --- one set of axes for all classes, each with its own variances along them (EVE, VVE) ----------
-# Limited-memory quasi-Newton steps are skew matrices Ω in the moving frame, D → D Cayley(Ω):
-# earlier ones and gradients need no transport from one D to the next.
+# --- common axes of all classes, with different variances along them (EVE, VVE) ------------------
+# Limited-memory quasi-Newton steps are skew matrices Ω, with D → D Cayley(Ω). Steps and gradients
+# are written in the frame of the current D, so that earlier ones can be used without transport.
 
 
 def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
-    """Return the best Σ_k with C_k = D A_k Dᵀ: common principal components, of several starts."""
+    """Return the best Σ_k with C_k = D A_k Dᵀ (common principal components), of several starts."""
     problem.require_full_rank(w)
     problem.require_like_units(w)
     f, _ = roots(w)
@@ -240,8 +240,8 @@ def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
     finalists = sorted(scouts, key=lambda point: point.value)[:FINALISTS]
     ends = [descend_axes(point, at, MOST_STEPS) for point in finalists]
     best = min(ends, key=lambda point: point.value)
-    # a Newton step by the curvature c of each plane alone would gain Σ g²/(4c) of log-likelihood,
-    # and every plane has two elements of the gradient
+    # a Newton step in each plane, with gradient g and curvature c, would gain Σ g²/(4c) of
+    # log-likelihood; every plane has two elements of the gradient
     step = best.gradient / np.maximum(best.curvature, FLATTEST)
     left = float(np.vdot(best.gradient, step)) / 8
     if left > UNFINISHED:
@@ -255,7 +255,10 @@ def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
 
 
 def axes_point(problem: EddaProblem, roots: Floats, axes: Floats) -> AxesPoint:
-    """Return −2 log-likelihood per unit of weight by the axes (Flury & Gautschi 1986); W = FᵀF."""
+    """Return −2 log L per unit of weight as a function of the axes (Flury & Gautschi 1986).
+
+    ``roots`` holds F with W = FᵀF.
+    """
     n = problem.weights
     total = n.sum()
     # M_k = Dᵀ W_k D,  its diagonal w_kj
@@ -270,7 +273,7 @@ def axes_point(problem: EddaProblem, roots: Floats, axes: Floats) -> AxesPoint:
     p = (q * np.exp(-u) / total)[:, None] / w
     # ∂/∂Ω = 2 Σ_k (M_k P_k − P_k M_k)
     mp = np.einsum("kij,kj->ij", m, p)
-    # ∂²/∂Ω_ij² = 2 Σ_k (w_ki − w_kj)(p_kj − p_ki) where M_k is diagonal (Ablin et al. 2018)
+    # ∂²/∂Ω_ij² = 2 Σ_k (w_ki − w_kj)(p_kj − p_ki) if M_k is diagonal (Ablin et al. 2018)
     wp = w.T @ p
     on_diagonal = np.diag(wp)
     return AxesPoint(
@@ -282,11 +285,11 @@ def axes_point(problem: EddaProblem, roots: Floats, axes: Floats) -> AxesPoint:
 
 
 def starting_axes(n: Floats, f: Floats) -> list[Floats]:
-    """Return eigenvectors of pooled, log-averaged and heaviest scatters, and random axes."""
+    """Return axes to start from: of the pooled, log-averaged and heaviest scatters, and random."""
     d = f.shape[-1]
     _, s, axes = np.linalg.svd(f)
     pooled = np.linalg.svd(f.reshape(-1, d), full_matrices=False)[2].T
-    # exp(Σ_k n_k log W_k / n): the same whichever class is measured in larger units
+    # exp(Σ_k n_k log W_k / n): scaling the scatter of one class does not change these axes
     logs = np.einsum("k,kji,kj,kjl->il", n / n.sum(), axes, np.log(s), axes)
     heaviest = np.argsort(-n, kind="stable")[: SCOUTS // 2]
     named = [pooled, np.linalg.eigh(logs)[1], *np.swapaxes(axes[heaviest], 1, 2)]
@@ -297,26 +300,26 @@ def starting_axes(n: Floats, f: Floats) -> list[Floats]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AxesPoint:
-    """A function and its derivatives at D exp(Ω), Ω = 0."""
+    """The value of a function of D exp(Ω), and its derivatives with respect to Ω, at Ω = 0."""
 
     axes: Floats  # D  (d, d)
     value: float
     gradient: Floats  # (d, d), skew
-    curvature: Floats  # (d, d), symmetric: of each plane rotation alone
+    curvature: Floats  # second derivative for the rotation in each plane  (d, d), symmetric
 
 
 def descend_axes(start: AxesPoint, at: Callable[[Floats], AxesPoint], most: int) -> AxesPoint:
-    """Go downhill from a point until a step would gain next to nothing, or ``most`` are taken."""
+    """Take at most ``most`` descent steps; stop when a step would gain less than ``TOLERANCE``."""
     point = start
     pairs = deque[Pair](maxlen=MEMORY)
     for _ in range(most):
         inverse = partial(np.multiply, 1 / np.maximum(point.curvature, FLATTEST))
         omega = -quasi_newton(point.gradient, pairs, inverse)
-        # each plane is counted twice in a skew matrix
+        # a skew matrix has two entries for each plane, so divide by 2
         slope = float(np.vdot(point.gradient, omega)) / 2
         if -slope / 2 <= TOLERANCE:
             break
-        # the first of the steps 1, ½, … that gains its fair share
+        # take the first of the steps 1, ½, … that decreases the value enough (Armijo)
         t = 1.0
         slack = SLACK * (1 + abs(point.value))
         following = at(point.axes @ cayley(omega))
@@ -325,20 +328,21 @@ def descend_axes(start: AxesPoint, at: Callable[[Floats], AxesPoint], most: int)
             following = at(point.axes @ cayley(t * omega))
         s = t * omega
         y = following.gradient - point.gradient
-        if np.vdot(s, y) > SLACK * np.linalg.norm(s) * np.linalg.norm(y):  # it curves upwards
+        # keep the pair only if the function curves upwards along the step
+        if np.vdot(s, y) > SLACK * np.linalg.norm(s) * np.linalg.norm(y):
             pairs.append((s, y))
         point = following
     return point
 
 
 def cayley(omega: Floats) -> Floats:
-    """Return the rotation (I − Ω/2)⁻¹ (I + Ω/2) of a skew Ω."""
+    """Return the rotation (I − Ω/2)⁻¹ (I + Ω/2) for a skew matrix Ω."""
     eye = np.eye(len(omega))
     return np.asarray(np.linalg.solve(eye - omega / 2, eye + omega / 2), dtype=np.float64)
 
 
 def _any_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
-    return pattern(problem, w)  # shape and orientation go together
+    return pattern(problem, w)  # the axes of C are not restricted
 
 
 _FORMS: dict[str, tuple[Pattern, Frame]] = {
@@ -350,7 +354,7 @@ _FORMS: dict[str, tuple[Pattern, Frame]] = {
     "EV": (common_form, own_axes),
     "VV": (own_form, _any_axes),
 }
-# Σ_k = λ_k D_k A_k D_kᵀ, each of λ, A, D equal (E), varying (V) or the identity (I)
+# Σ_k = λ_k D_k A_k D_kᵀ; each of λ, A and D is equal (E), varying (V) or the identity (I)
 FAMILIES: Mapping[str, tuple[Pattern, Frame]] = {
     volume + form: solver for form, solver in _FORMS.items() for volume in "EV"
 }
@@ -364,7 +368,10 @@ def edda_covariances(code: str, weights: Floats, scatters: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class EddaStructure:
-    """A family as a covariance structure: classes that leave it no maximum are filled first."""
+    """A family as a covariance structure.
+
+    If the likelihood has no maximum, missing variance of the classes is filled first.
+    """
 
     code: str
 
@@ -375,7 +382,7 @@ class EddaStructure:
     def covariances(
         self, moments: Moments, group_of: Codes, regularisation: Regularisation
     ) -> Estimates:
-        """Return the maximum-likelihood covariances; classes without rows take the first."""
+        """Return the maximum-likelihood covariances; a class without rows gets the first one."""
         seen = np.flatnonzero(moments.weights > 0)
         w = moments.weights[seen]
         deficient: list[RankDeficiency] = []

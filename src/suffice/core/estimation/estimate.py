@@ -1,4 +1,4 @@
-"""Two verbs lead from sums to what predicts: ``estimate`` the model, then ``decide`` by it."""
+"""From sums to a classifier in two calls: ``estimate`` the model, then ``decide`` with it."""
 
 from suffice.core.decision.bayes_decision import decision_by
 from suffice.core.decision.classifier import Classifier, check_temperature
@@ -15,7 +15,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError, warn
 
 
 def estimate(moments: Moments, settings: Settings, *, quiet: bool = False) -> ClassModel:
-    """Return the model of these sums, in the coordinates they were taken in."""
+    """Return the model of these sums, in the coordinates of the summed rows."""
     for name in settings.open_settings:
         if name in ("pooling", "shrinkage"):
             raise InvalidParameterError(
@@ -42,7 +42,7 @@ def estimate(moments: Moments, settings: Settings, *, quiet: bool = False) -> Cl
 
 
 def decide(model: ClassModel, moments: Moments, settings: Settings) -> Classifier:
-    """Return what predicts by the model: rows in the user's units, a temperature and costs."""
+    """Return the classifier: the model in the user's units, with a temperature and costs."""
     temperature = check_temperature(settings.temperature)
     model = in_row_units(model, moments)
     if temperature != 1:
@@ -60,7 +60,7 @@ def decide(model: ClassModel, moments: Moments, settings: Settings) -> Classifie
 
 
 def in_row_units(model: ClassModel, moments: Moments) -> ClassModel:
-    """Return the model of the rows as they are, where the sums are of transformed rows."""
+    """Return the model of the original rows if the sums are of transformed rows."""
     power = moments.power
     if power is None:
         return model
@@ -69,7 +69,7 @@ def in_row_units(model: ClassModel, moments: Moments) -> ClassModel:
 
 
 def settings_of_view(view: View, pooling: float, shrinkage: float) -> Settings:
-    """Return the settings of sums of the rows as a view shows them."""
+    """Return the settings for sums of rows that a view has transformed."""
     if view.lifted:
         return Settings(tied=True, shrinkage=shrinkage)
     return Settings(pooling=pooling, shrinkage=shrinkage)
@@ -83,7 +83,7 @@ def chosen_settings(moments: Moments, settings: Settings) -> Settings:
 
 
 def _reads_weights_as_counts(moments: Moments, settings: Settings) -> bool:
-    """Return whether weights are numbers of rows, and not only their ratios matter."""
+    """Return whether the model reads weights as numbers of rows, not only their ratios."""
     if settings.divisor != "mle" and settings.plugs_in:
         return True
     if settings.prior_pseudo_count or not settings.plugs_in:
@@ -95,7 +95,7 @@ def _reads_weights_as_counts(moments: Moments, settings: Settings) -> bool:
 
 
 def warn_of_relative_weights(n_rows: int, total: float) -> None:
-    """Warn where weights, which a model reads as numbers of rows, can hardly be meant so."""
+    """Warn if weights are too small to be numbers of rows, which the model takes them for."""
     if 2 * total < n_rows:
         warn(
             f"the weights of {n_rows} rows sum to {total:.3g}: this model reads weights as numbers "

@@ -1,7 +1,7 @@
-"""Estimates of full covariances from fewer rows than features: their weights, units and γ.
+"""Estimates of full covariances from fewer rows than features: weights of rows, units and γ.
 
-The covariance itself, Σ_γ = (1 − γ) ZᵀZ + γ I with its inverse through the Gram matrix G = Z Zᵀ,
-stands in ``core/model/few_rows_covariance.py``. The letters are the same here.
+``core/model/few_rows_covariance.py`` has the covariance Σ_γ = (1 − γ) ZᵀZ + γ I, and its inverse
+through the Gram matrix G = Z Zᵀ. The letters are the same in both files.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from suffice.core.moments import Moments
 from suffice.core.moments.row_scatter import RowScatter
 from suffice.typing import Codes, Floats
 
-_FEATURES_AT_A_TIME = 2_048  # that are scaled in a copy, so that no second table is in memory
+_FEATURES_AT_A_TIME = 2_048  # features per scaled copy, so that the whole table is not copied
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FewRows:
-    """The centred rows of all classes, and which weight each has in the covariance of a group."""
+    """The centred rows of all classes, and the weight of each in the covariance of a group."""
 
     moments: Moments
     group_of: Codes  # group of each class  (K,)
     regularisation: Regularisation
-    stacked: Floats  # z = x − μ_k of all rows, then μ_k − μ of all classes  (r + K, d)
+    stacked: Floats  # x − μ_k of the r rows, then μ_k − μ of the classes  (r + K, d)
     row_weights: Floats  # w  (r,)
     group_of_row: Codes  # (r,)
-    groups: GroupScatter  # sums of squares of each group, pooled
-    variances: Floats  # of each group, exactly zero where only rounding  (G, d)
+    groups: GroupScatter  # sums of squares of each group, mixed by ``pooling``
+    variances: Floats  # variances of each group; rounding errors are set to zero  (G, d)
 
     @classmethod
     def of(cls, moments: Moments, group_of: Codes, regularisation: Regularisation) -> FewRows:
-        """Return what covariances of groups are estimated from."""
+        """Return the centred rows and the sums of squares of each group."""
         scatter = moments.scatter
         assert isinstance(scatter, RowScatter)
         n_rows = len(scatter.rows)
@@ -73,7 +73,7 @@ class FewRows:
         return len(self.row_weights)
 
     def members(self, g: int) -> Codes:
-        """Return the rows that the covariance of a group is made of."""
+        """Return the rows that enter the covariance of a group."""
         if self.regularisation.pooling > 0:
             return np.arange(self.n_rows)
         return np.flatnonzero(self.group_of_row == g)
@@ -95,14 +95,14 @@ class FewRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupSpectrum:
-    """The covariance of a group in the units of its target, for every shrinkage γ at once."""
+    """The eigenvalues of a group's covariance in units of its target; they serve every γ."""
 
     few: FewRows
     scale: Floats  # s: standard deviations of the target  (d,)
     is_empty: Floats  # whether the target has zero variance in a feature  (d,)
     members: Codes  # rows of the group  (r,)
     combinations: Floats  # Uᵀ √(w / divisor)  (r, r)
-    gram_eigenvalues: Floats  # λ of G = Z Zᵀ, falling to 0  (r,)
+    gram_eigenvalues: Floats  # λ of G = Z Zᵀ, without those that are zero  (r,)
     quartic: float  # Σ w |z/s|⁴ / n, for Ledoit and Wolf
 
     @classmethod
@@ -118,7 +118,7 @@ class GroupSpectrum:
         members = few.members(g)
         w = few.weights_in(g)[members]
         divisor = few.divisor(g)
-        # a group of one row, or none, has no spread
+        # a group with at most one row has no variance
         roots = np.sqrt(w / divisor) if divisor > 0 else np.zeros(len(w))
         # Z = √(w / divisor) z / s,  G = Z Zᵀ = U diag(λ) Uᵀ
         gram = _scaled_gram(few.stacked, members, scale) * roots * roots[:, None]
@@ -139,7 +139,7 @@ class GroupSpectrum:
         )
 
     def intensity(self, g: int) -> float:
-        """Return the shrinkage γ of the group: the given one, or that of a closed form."""
+        """Return the shrinkage γ of the group: the given value, or that of a closed form."""
         rule = self.few.regularisation.shrinkage
         if rule.fixed is not None:
             return rule.fixed
@@ -157,10 +157,13 @@ class GroupSpectrum:
         return oas_rule(n, d, trace_of_square, trace)
 
     def covariance(self, gamma: float) -> LowRankCovariance:
-        """Return (1 − γ) Σ + γ T, γ > 0; features without variance have that of all classes."""
+        """Return (1 − γ) Σ + γ T for γ > 0.
+
+        A feature that does not vary in the group has its variance in all classes.
+        """
         combinations = np.zeros((len(self.gram_eigenvalues), len(self.few.stacked)))
         combinations[:, self.members] = self.combinations
-        # the target stands there alone, whatever γ
+        # for such a feature the result is the filled variance for any γ, so divide by γ first
         scale = np.where(self.is_empty, self.scale / np.sqrt(gamma), self.scale)
         return LowRankCovariance.shrunk(
             gamma,
@@ -176,7 +179,7 @@ def few_rows_covariances(
     group_of: Codes,
     regularisation: Regularisation,
 ) -> tuple[list[Covariance], list[RankDeficiency]]:
-    """Return one covariance per group; those that are not shrunk are filled from all classes."""
+    """Return one covariance per group; a group with γ = 0 is filled from all classes."""
     few = FewRows.of(moments, group_of, regularisation)
     covariances: list[Covariance] = []
     deficient: list[RankDeficiency] = []
@@ -205,7 +208,7 @@ def few_rows_covariance_path(
     regularisation: Regularisation,
     gammas: Floats,
 ) -> list[list[Covariance]]:
-    """Return one covariance per group for each γ; one decomposition of a group serves them all."""
+    """Return one covariance per group for each γ; each group is decomposed only once."""
     few = FewRows.of(moments, group_of, regularisation)
     groups = range(len(few.groups.weights))
     spectra = [GroupSpectrum.of(few, g) for g in groups] if np.any(gammas > 0) else []
@@ -222,16 +225,16 @@ def few_rows_covariance_path(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilledReference:
-    """The pooled covariance within classes, with variance in the directions that have none.
+    """The pooled within-class covariance, with missing variance filled.
 
-    It is the ``ReferenceCovariance`` of few rows: R = D V diag(λ) Vᵀ D.
+    It is the ``ReferenceCovariance`` R = D V diag(λ) Vᵀ D for tables with few rows.
     """
 
     few: FewRows
-    unit_rows: Floats  # the stacked rows in units of all rows  (r + K, d)
+    unit_rows: Floats  # the stacked rows divided by total standard deviations  (r + K, d)
     covariance: LowRankCovariance  # R
     inside: Floats  # columns of U with variance within classes  (r, p)
-    eigenvalues: Floats  # of the pooled covariance, in units of all rows  (p,)
+    eigenvalues: Floats  # eigenvalues of the pooled covariance, in the same units  (p,)
 
     @classmethod
     def of(cls, few: FewRows) -> FilledReference:
@@ -250,7 +253,7 @@ class FilledReference:
         # V = diag(1/√e) Uᵀ B: orthonormal directions with variance within classes
         inside = np.zeros((len(e), len(weights)))
         inside[:, :n] = u.T / np.sqrt(e)[:, None]
-        # what is left of the means M outside of V: M − M Vᵀ V, and its own directions
+        # the part of the means M outside the directions V is M − M Vᵀ V; find its directions
         outside = -(gram[n:] @ inside.T) @ inside
         outside[:, n:] += np.eye(moments.n_classes)
         t, q = symmetric_eigen(outside @ gram @ outside.T)
@@ -269,7 +272,7 @@ class FilledReference:
         return cls(few, unit_rows, covariance, inside=u, eigenvalues=e)
 
     def filled(self, g: int) -> tuple[LowRankCovariance | NestedCovariance, int]:
-        """Return the covariance of a group, filled by R where it has no variance, and its rank."""
+        """Return the covariance of a group, with missing variance taken from R, and its rank."""
         few = self.few
         members = few.members(g)
         w = few.weights_in(g)[members]
@@ -278,12 +281,13 @@ class FilledReference:
             return self.covariance, 0
         if len(few.groups.weights) == 1:
             return self._tied(few.moments.total_weight / divisor), len(self.eigenvalues)
-        # F⁻¹ Σ F⁻ᵀ = A Aᵀ: with R = F Fᵀ, the rows of V are A = Uᵀ √(w W / (w_i divisor))
+        # F⁻¹ Σ F⁻ᵀ = A Aᵀ with R = F Fᵀ and A = Uᵀ √(w W / (w_i divisor)), where w is the row's
+        # weight in the group, w_i its own weight and W the total weight
         shares = w / few.row_weights[members] * few.moments.total_weight / divisor
         a = self.inside[members].T * np.sqrt(shares)
         p, roots, _ = np.linalg.svd(a, full_matrices=False)
         variances = np.square(roots)
-        # along u = F⁻ᵀ p, rounding alone leaves a variance of about ε Σ_j (u_j s_j)²
+        # along u = F⁻ᵀ p, rounding errors give a variance of about ε Σ_j (u_j s_j)²
         noise = rank_tolerance(len(few.stacked[0])) * (np.square(p).T @ (1 / self.eigenvalues))
         is_resolved = variances > noise
         rank = int(is_resolved.sum())
@@ -300,7 +304,7 @@ class FilledReference:
         return NestedCovariance(reference, inner), rank
 
     def _tied(self, factor: float) -> LowRankCovariance:
-        """Return R with another divisor of the scatter within classes."""
+        """Return R with its within-class eigenvalues multiplied by a factor."""
         n_inside = len(self.eigenvalues)
         eigenvalues = self.covariance.eigenvalues.copy()
         eigenvalues[:n_inside] *= factor
@@ -308,7 +312,7 @@ class FilledReference:
 
 
 def _scaled_gram(rows: Floats, members: Codes, scale: Floats) -> Floats:
-    """Return (z/s)(z/s)ᵀ of some rows z, some features at a time, (r, r)."""
+    """Return (z/s)(z/s)ᵀ of the rows ``members``, (r, r), computed in blocks of features."""
     gram = np.zeros((len(members), len(members)))
     for lo in range(0, len(scale), _FEATURES_AT_A_TIME):
         features = slice(lo, lo + _FEATURES_AT_A_TIME)

@@ -1,4 +1,4 @@
-"""Discriminant coordinates: the directions in which classes lie furthest apart."""
+"""Fisher's discriminant coordinates: the directions that separate the classes most."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -16,32 +16,32 @@ from suffice.typing import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DiscriminantSpace:
-    """A linear map to at most K − 1 coordinates in which the classes are spheres of radius 1.
+    """A linear map to at most K − 1 coordinates, in which classes have covariance I.
 
-    The columns v of ``scalings`` solve S_B v = λ S_W v with vᵀ S_W v = 1, S_W the covariance within
-    classes and S_B = Σ_k π_k (μ_k − μ)(μ_k − μ)ᵀ.
+    The columns v of ``scalings`` solve S_B v = λ S_W v with vᵀ S_W v = 1, where S_W is the
+    covariance within classes and S_B = Σ_k π_k (μ_k − μ)(μ_k − μ)ᵀ.
     """
 
     centre: Floats  # Σ_k π_k μ_k  (d,)
-    scalings: Floats  # (d, r): columns by falling separation
-    singular_values: Floats  # √ of between-class variance along each column  (r,)
-    directions: Floats  # v: the coordinates as unit vectors of whitened rows  (r, d)
-    within: Covariance  # Σ within classes
+    scalings: Floats  # one column per coordinate, the most separating first  (d, r)
+    singular_values: Floats  # √λ: standard deviation between classes per coordinate  (r,)
+    directions: Floats  # the coordinates as unit vectors in whitened space  (r, d)
+    within: Covariance  # S_W
 
     @classmethod
     def of(cls, priors: Floats, centre: Floats, offsets: Floats, within: Covariance) -> Self:
-        """Return the coordinates for class means ``centre + offsets`` and within-class Σ."""
+        """Return the coordinates, given class means ``centre + offsets`` and covariance S_W."""
         # Fisher (1936), *Annals of Eugenics* 7, 179–188; Rao (1948), *JRSS B* 10, 159–203
         middle = priors @ offsets
-        # with S_W = L Lᵀ: eigenvectors of L⁻¹ S_B L⁻ᵀ are the right singular vectors of the
-        # rows √π_k L⁻¹(μ_k − μ)
+        # S_W = L Lᵀ: the eigenvectors of L⁻¹ S_B L⁻ᵀ are the right singular vectors of the matrix
+        # with the rows √π_k L⁻¹(μ_k − μ)
         spread = np.sqrt(priors)[:, None] * within.whiten(offsets - middle)
         _, s, vt = np.linalg.svd(spread, full_matrices=False)
         rank = min(int((s > len(s) * EPS * 8 * s.max(initial=0.0)).sum()), len(priors) - 1)
-        # z ↦ Vᵀ z of whitened rows is x ↦ (L⁻ᵀ V)ᵀ x
+        # z ↦ Vᵀ z for whitened rows z = L⁻¹ x is x ↦ (L⁻ᵀ V)ᵀ x
         scalings = within.whiten_transposed(vt[:rank]).T
         scale = 1 / np.sqrt(within.precision_diagonal())
-        # the largest entry, in units of the within-class standard deviation, is positive
+        # choose signs so that each column's largest entry, in within-class units, is positive
         largest = np.argmax(np.abs(scalings * scale[:, None]), axis=0)
         signs = np.sign(scalings[largest, np.arange(rank)])
         return cls(
@@ -59,12 +59,12 @@ class DiscriminantSpace:
         return np.asarray(squares / squares.sum())
 
     def project(self, x: Floats) -> Floats:
-        """Return the coordinates of each row, shape (n, r), where the rows lie."""
+        """Return the coordinates of each row, shape (n, r), on the device of the rows."""
         return (x - constants_like(self.centre, x)) @ constants_like(self.scalings, x)  # type: ignore[no-any-return]
 
     @property
     def loadings(self) -> Floats:
-        """Correlation of each feature with each coordinate within classes, (d, r)."""
+        """Within-class correlation of each feature with each coordinate, (d, r)."""
         # coordinates have variance 1 within classes: cov(x, z) = Σ w = L v,  w = L⁻ᵀ v
         covariances = self.within.colorize(self.directions).T
         return ratio(covariances, np.sqrt(self.within.variances())[:, None])
@@ -80,5 +80,5 @@ def reduced_rank(model: GaussianModel, rank: int) -> GaussianModel:
     middle = model.priors @ model.offsets
     z = within.whiten(model.offsets - middle)
     _, _, vt = np.linalg.svd(np.sqrt(model.priors)[:, None] * z, full_matrices=False)
-    # whitened means projected: z Vᵣ Vᵣᵀ
+    # project the whitened means: z Vᵣ Vᵣᵀ
     return replace(model, offsets=middle + within.colorize(z @ vt[:rank].T @ vt[:rank]))

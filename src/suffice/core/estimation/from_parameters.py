@@ -1,4 +1,4 @@
-"""A model stated by its parameters: the sums from which they, and nothing else, are estimated."""
+"""A model from given parameters, through sums from which exactly these are estimated."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ def moments_of_parameters(
     classes: LabelsLike | None = None,
     names: Sequence[str] | None = None,
 ) -> tuple[Moments, Tied]:
-    """Return w_k = π_k, μ_k and M_k = π_k Σ_k, all as one row, and who shares a covariance."""
+    """Return moments with w_k = π_k, μ_k and M_k = π_k Σ_k, and the groups of tied classes."""
     mu = np.array(means, np.float64)
     if mu.ndim == 1:
         mu = mu[:, None]
@@ -59,7 +59,7 @@ def moments_of_parameters(
 
 
 def _covariances(covariances: RowsLike, labels: Labels, d: int) -> Floats:
-    """Return Σ of each class (K, d, d), of one for all, of one each, or of variances."""
+    """Return Σ of each class (K, d, d), given one matrix, one per class, or variances."""
     k = len(labels)
     sigma = np.array(covariances, np.float64)
     if sigma.ndim == 0:  # σ² I
@@ -86,7 +86,7 @@ def _covariances(covariances: RowsLike, labels: Labels, d: int) -> Floats:
 
 
 def _tied_alike(sigmas: Floats, labels: Labels) -> Tied:
-    """Return the labels in groups of one covariance."""
+    """Return the groups of classes with equal covariances, as the setting ``tied``."""
     flat = sigmas.reshape(len(sigmas), -1)
     _, group_of = np.unique(flat, axis=0, return_inverse=True)
     n_groups = int(group_of.max()) + 1

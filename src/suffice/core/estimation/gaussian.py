@@ -1,4 +1,4 @@
-"""A Gaussian or Student t model from the sums of numbers: the way from moments to parameters."""
+"""Estimate a Gaussian or Student t model from the sums of numeric columns."""
 
 from dataclasses import replace
 
@@ -25,10 +25,10 @@ def fit_numbers(
     quiet: bool,
     encoding: Encoding | None = None,
 ) -> ClassModel:
-    """Return the model of sums of numbers, some perhaps the indicators of an encoding."""
+    """Return the model of numeric features; with ``encoding``, some of them are indicators."""
     whole = complete_rows(moments, settings, quiet=quiet, encoding=encoding)
     inputs = estimation_input(whole, settings, quiet=quiet, encoding=encoding)
-    # EM completes rows by expected values, and indicators are not Gaussian
+    # not after EM, which fills in expected values, and not with indicators, which are not Gaussian
     if settings.is_plug_in and whole is moments and encoding is None:
         inputs = replace(inputs, sums_of_complete_rows=True)
     model = _model_of(inputs, settings)
@@ -53,7 +53,7 @@ def estimation_input(
     quiet: bool,
     encoding: Encoding | None = None,
 ) -> EstimationInput:
-    """Return the sums with the groups, priors and regularisation that the settings name."""
+    """Return the sums with the groups, priors and regularisation of the settings."""
     require_two_classes(moments.classes, moments.weights)
     return EstimationInput(
         moments=unbiased_by_class(moments) if settings.averages_divisors else moments,
@@ -73,7 +73,7 @@ def complete_rows(
     quiet: bool = False,
     encoding: Encoding | None = None,
 ) -> Moments:
-    """Return the sums of complete rows: expected ones, by EM, where numbers are missing."""
+    """Return the sums of complete rows; if numbers are missing, EM gives expected sums."""
     if moments.patterns is None:
         return moments
     if settings.needs_fourth:
@@ -81,7 +81,7 @@ def complete_rows(
             "shrinkage='ledoit-wolf' needs fourth moments, which rows with missing values do "
             "not have: use shrinkage='oas' or a number, or missing='indicator'"
         )
-    # parameters that are integrated out are completed at their plug-in estimates
+    # if parameters are integrated out, EM uses their plug-in estimates
     is_iterated = settings.plugs_in or settings.takes_mode
     iterated = settings if is_iterated else replace(settings, estimate="plug-in")
 
@@ -95,11 +95,11 @@ def complete_rows(
 
 
 def choose_family(numbers: Moments, settings: Settings) -> Settings:
-    """Return the settings with the family that minimises p log n − 2 log L, if one is chosen."""
+    """Return the settings with the EDDA family that minimises p log n − 2 log L."""
     families = settings.families
     if not families:
         return settings
-    columns = independent_columns(numbers)  # no family has a likelihood of the others
+    columns = independent_columns(numbers)  # with dependent columns, log L has no maximum
     if not len(columns):
         return families[0]
     if len(columns) < numbers.n_features:
@@ -109,11 +109,11 @@ def choose_family(numbers: Moments, settings: Settings) -> Settings:
 
 
 def plug_in_bic(moments: Moments, settings: Settings) -> float:
-    """Return p log n − 2 log L of plug-in estimates; ∞ where L has no maximum."""
+    """Return p log n − 2 log L of plug-in estimates, or ∞ if L has no maximum."""
     whole = complete_rows(moments, settings, quiet=True)
     try:
         model, deficient = plug_in(estimation_input(whole, settings, quiet=True))
-    except InvalidInputError:  # no maximum, or not in these units
+    except InvalidInputError:  # L has no maximum, or the features' scales differ too much
         return np.inf
     if deficient:
         return np.inf

@@ -1,7 +1,7 @@
-"""Groups of tied classes: which classes share a covariance, and the sums of each group.
+"""Groups of tied classes, which share a covariance, and the sums of each group.
 
-Σ_g is estimated from M_g = Σ_{k∈g} M_k and w_g = Σ_{k∈g} w_k. Pooling (Friedman 1989) lets each
-group borrow from all groups.
+Σ_g is estimated from M_g = Σ_{k∈g} M_k and w_g = Σ_{k∈g} w_k. Pooling (Friedman 1989) mixes the
+sums of each group with the sums of all groups.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from suffice.core.table.matrix import column_name
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
 from suffice.typing import Codes, Floats, Labels
 
-# all classes, none, or groups of labels
+# which classes share a covariance: all (True), none (False), or groups of labels
 Tied: TypeAlias = bool | tuple[tuple[object, ...], ...]
 
 
 def group_codes(tied: Tied, classes: Labels) -> Codes:
-    """Return the group of each class (K,): one group, one each, or groups of labels."""
+    """Return the number of each class's group, (K,)."""
     if isinstance(tied, bool):
         return np.zeros(len(classes), np.intp) if tied else np.arange(len(classes))
     position = {label: k for k, label in enumerate(classes.tolist())}
@@ -37,7 +37,7 @@ def group_codes(tied: Tied, classes: Labels) -> Codes:
                     f"tied puts the class {label!r} into two groups: name it once"
                 )
             group_of[position[label]] = g
-    # a class that is not named has a covariance of its own
+    # a class that is not named is a group of its own
     unnamed = np.flatnonzero(group_of < 0)
     group_of[unnamed] = len(tied) + np.arange(len(unnamed))
     # renumber groups so that class 0 is in group 0 and no number is skipped
@@ -48,15 +48,15 @@ def group_codes(tied: Tied, classes: Labels) -> Codes:
 
 
 class GroupScatter(NamedTuple):
-    """What covariances are estimated from: sums per group of tied classes."""
+    """The sums of each group of tied classes, from which covariances are estimated."""
 
     scatters: Floats  # Σ_{k∈g} M_k: (G, d, d), or the diagonals (G, d)
     weights: Floats  # Σ_{k∈g} w_k  (G,)
-    n_means: Floats  # K_g: classes with any weight in the group  (G,)
+    n_means: Floats  # K_g: number of the group's classes with positive weight  (G,)
 
     @property
     def pooled(self) -> GroupScatter:
-        """All groups as one."""
+        """The sums of all groups together, as one group."""
         return GroupScatter(
             scatters=self.scatters.sum(0, keepdims=True),
             weights=self.weights.sum(0, keepdims=True),
@@ -94,7 +94,7 @@ def fourth_groups(moments: Moments, group_of: Codes) -> GroupScatter:
 
 
 def _grouped(moments: Moments, group_of: Codes, scatters: Floats) -> GroupScatter:
-    """Return the sums of each group, from those of each class or already of each group."""
+    """Return the sums of each group; ``scatters`` has one entry per class or per group."""
     n_groups = int(group_of.max(initial=0)) + 1
     weights: Floats = np.bincount(group_of, moments.weights, n_groups).astype(np.float64)
     n_means: Floats = np.bincount(group_of, moments.weights > 0, n_groups).astype(np.float64)

@@ -1,4 +1,4 @@
-"""k-means++ and Lloyd's algorithm, which give EM its starts (Arthur & Vassilvitskii 2007, SODA)."""
+"""k-means++ and Lloyd's algorithm, from which EM starts (Arthur & Vassilvitskii 2007, SODA)."""
 
 from typing import NamedTuple
 
@@ -8,15 +8,15 @@ from suffice.core.linalg import EPS
 from suffice.typing import Floats
 
 _LLOYD_STEPS = 10
-_TRIALS = 4  # rows drawn for each centre, of which the best is taken
+_TRIALS = 4  # rows drawn for each new centre; the best one is used
 
 
 class Clusters(NamedTuple):
     """Clusters of weighted rows."""
 
     centres: Floats  # (k, d)
-    shares: Floats  # of the weight  (k,)
-    within_scatter: Floats  # about the centres, of all clusters together  (d, d)
+    shares: Floats  # each cluster's share of the weight  (k,)
+    within_scatter: Floats  # scatter about the centres, summed over clusters  (d, d)
 
 
 def k_means(z: Floats, w: Floats, k: int, rng: np.random.Generator) -> Clusters:
@@ -37,7 +37,7 @@ def _first_centres(z: Floats, w: Floats, k: int, rng: np.random.Generator) -> Fl
     """Return the centres of k-means++, (k, d)."""
     centres = z[rng.choice(len(z), 1, p=w / w.sum())]
     for _ in range(k - 1):
-        # the next centre is the best of some rows drawn with probability ∝ w D²
+        # draw rows with probability ∝ w D², D the distance to the nearest centre; take the best
         nearest = _squared_distances(z, centres).min(1)
         p = w * nearest if nearest.any() else w
         trials = z[rng.choice(len(z), _TRIALS, p=p / p.sum())]

@@ -25,14 +25,14 @@ from suffice.typing import Floats, Labels
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MixedSettings:
-    """How sums of numbers, categories and counts become a classifier."""
+    """Settings that turn sums of numbers, categories and counts into a classifier."""
 
     kinds: Mapping[str, str] | None = None  # pattern of column names → distribution
-    alpha: float = 1.0  # pseudo-count of each count and level in each class
+    alpha: float = 1.0  # pseudo-count of each count column and level in each class
     priors: Priors = None
     costs: CostsLike = None
     temperature: float = 1.0
-    binarize: float = 0.0  # only of Bernoulli columns
+    binarize: float = 0.0  # used by Bernoulli columns only
 
     def __post_init__(self) -> None:
         check_kinds(self.kinds)
@@ -47,7 +47,7 @@ class MixedSettings:
 
     @property
     def of_numbers(self) -> Settings:
-        """The same settings for the Gaussian and categorical columns."""
+        """The settings for the Gaussian and categorical columns."""
         return Settings(
             covariance="diagonal",
             priors=self.priors,
@@ -56,7 +56,7 @@ class MixedSettings:
 
 
 def estimate_mixed(sums: MixedSums, settings: MixedSettings) -> ProductModel:
-    """Return the model of these sums: one part for numbers, and one for each pattern of counts."""
+    """Return the model: one part for numbers and categories, one for each pattern of counts."""
     require_two_classes(sums.classes, sums.weights)
     _require_kinds(sums, settings)
     priors = settings.class_priors(sums.classes, sums.weights)
@@ -87,7 +87,7 @@ def estimate_mixed(sums: MixedSums, settings: MixedSettings) -> ProductModel:
 
 
 def _require_kinds(sums: MixedSums, settings: MixedSettings) -> None:
-    """Raise where columns were summed as other kinds than the settings say."""
+    """Raise if columns were summed as other kinds than those of the settings."""
     asked = ColumnKinds.of(settings.kinds, sums.columns)
     asked_counts = {block.pattern: block.kind for block in asked.counts}
     summed_counts = {block.pattern: block.kind for block in sums.blocks}
@@ -107,7 +107,7 @@ def _require_kinds(sums: MixedSums, settings: MixedSettings) -> None:
 
 
 def _places(sums: MixedSums) -> tuple[dict[str, int], int]:
-    """Return where each numeric column or counts stands in a row, and the length of rows."""
+    """Return the position of each numeric or count column in a row, and the length of rows."""
     encoding = sums.encoding
     if encoding is None:
         return {name: j for j, name in enumerate(sums.columns)}, len(sums.columns)
@@ -116,7 +116,7 @@ def _places(sums: MixedSums) -> tuple[dict[str, int], int]:
 
 
 def decide_mixed(model: ProductModel, sums: MixedSums, settings: MixedSettings) -> Classifier:
-    """Return what predicts by the model: a temperature and costs."""
+    """Return the classifier: the model with a temperature and costs."""
     encoding = sums.encoding
     return Classifier(
         classes=sums.classes,

@@ -1,4 +1,4 @@
-"""Rows that mixtures are fitted to, and the sums of an E-step over them, tile by tile."""
+"""The rows that mixtures are fitted to, and the sums of an E-step over tiles of them."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from suffice.core.threads import chunk_edges, in_order
 from suffice.errors import DegenerateDataWarning, warn
 from suffice.typing import Codes, Flags, Floats
 
-SAMPLE = 20_000  # rows of a class that starts, and numbers of components, are tried on
-DEVICE_NUMBERS = 1 << 26  # numbers of a block of rows on a device
+SAMPLE = 20_000  # most rows of a class for trying starts and numbers of components
+DEVICE_NUMBERS = 1 << 26  # most numbers in a block of rows on a device
 _BLOCK = 32 * LANES  # rows of a tile
-_ROUNDING = 1e-9  # relative to the standard deviations: a smaller covariance is rounding
+_ROUNDING = 1e-9  # a borrowed covariance below this correlation is a rounding error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComponentSums:
-    """Sums of rows shared among R components, by p_ir = w_i p(r | x_i); z = x − μ_r."""
+    """Sums over rows for each of R components, with weights p_ir = w_i p(r | x_i), z = x − μ_r."""
 
     weights: Floats  # Σ p  (R,)
     sums: Floats  # Σ p z  (R, d)
@@ -53,7 +53,7 @@ class ComponentSums:
 
     @classmethod
     def total(cls, parts: Iterable[ComponentSums]) -> ComponentSums:
-        """Return the sums over all rows from those over some of them."""
+        """Return the sums over all rows, given the sums over parts of the rows."""
         first, *rest = parts
         total = first
         for part in rest:
@@ -68,17 +68,17 @@ class ComponentSums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MixtureRows:
-    """Rows of a table by class, and one Gaussian for each class."""
+    """The rows of each class, and one Gaussian for each class."""
 
     table: Table
-    rows: list[Codes]  # those of each class with positive weight
+    rows: list[Codes]  # row numbers of each class, with positive weight
     has_gaps: Flags | None  # rows with missing values  (n,); None if no row has any
     single: GaussianModel
-    borrowed: Floats  # variance that a class lacks and borrows from others  (K, d, d)
+    borrowed: Floats  # missing variance of each class, filled from others  (K, d, d)
 
     @classmethod
     def of(cls, table: Table, settings: MixtureSettings, *, quiet: bool) -> MixtureRows:
-        """Return the rows, summed up once."""
+        """Return the rows of a table, with the Gaussians fitted to them."""
         x = table.x
         moments = Moments.of_table(table, storage="per-class", fourth=False, holes=True)
         plain = Settings(covariance=settings.covariance, tied=settings.tied is True)
@@ -108,7 +108,7 @@ class MixtureRows:
         )
 
     def at_most(self, count: int, k: int, *, quiet: bool) -> int:
-        """Return how many components a class can have: at most its number of distinct rows."""
+        """Return ``count``, or the number of distinct rows of class k if that is smaller."""
         if count == 1:
             return 1
         rows = self.rows[k]
@@ -141,7 +141,7 @@ class MixtureRows:
         return np.asarray(to_numpy(taken(self.table.x, rows)), np.float64), w
 
     def sums(self, rows: Codes, model: GaussianModel) -> ComponentSums:
-        """Return the sums of an E-step under a mixture whose shares are the model's priors."""
+        """Return the sums of an E-step; the model's priors are the shares of the components."""
         if is_foreign(self.table.x):
             return self._sums_on_device(rows, model)
         if self.has_gaps is None:
@@ -160,7 +160,7 @@ class MixtureRows:
         return ComponentSums.total(parts)
 
     def _sums_on_device(self, rows: Codes, model: GaussianModel) -> ComponentSums:
-        """Return the sums of rows that lie on a device, taken there in double precision."""
+        """Return the sums of rows on a device, computed there in double precision."""
         x = self.table.x
         xp = namespace(x)
         weight = self.table.weight
@@ -182,7 +182,7 @@ class MixtureRows:
         model: GaussianModel,
         stages: list[Callable[[Floats, Floats], None]],
     ) -> ComponentSums:
-        """Return the sums of rows without missing values, by compiled loops."""
+        """Return the sums of rows without missing values, computed by compiled loops."""
         from suffice.core.model.loops import share_out
         from suffice.core.moments.loops import gather_tile, shared_chunk
 
@@ -204,7 +204,7 @@ class MixtureRows:
             gather_tile(self.table.x, block, model.centre, LANES, t)
             for stage in stages:
                 stage(t, s)
-            # p_ir = w_i softmax_r(log α_r + log N(x_i; μ_r, Σ_r)), as ``responsibilities``
+            # p_ir = w_i softmax_r(log α_r + log N(x_i; μ_r, Σ_r)), as in ``responsibilities``
             log_likelihood += share_out(s, n_components, w.reshape(-1, LANES))
             shared_chunk(t, s, model.offsets, LANES, weights, sums, grams)
         lower = np.tril(grams[:, :d, :d])
@@ -212,12 +212,12 @@ class MixtureRows:
         return ComponentSums(weights, sums, scatters, log_likelihood)
 
     def _expected_sums(self, rows: Codes, model: GaussianModel) -> ComponentSums:
-        """Return the expected sums of rows with missing values, by their patterns."""
+        """Return the expected sums of rows with missing values, pattern by pattern."""
         x, w = self.values_and_weights(rows)
         components = np.arange(model.n_classes)
         a = model.allowing_missing()._read(x, Joint(), model.log_priors)
         p, log_p = responsibilities(a, w)
-        # every row once for each component, weighted by its share
+        # a table with every row once for each component, weighted by the component's share
         table = Table(
             np.repeat(x, len(components), 0),
             components,
@@ -236,7 +236,7 @@ class MixtureRows:
 
 
 def responsibilities(a: Floats, w: Floats) -> tuple[Floats, Floats]:
-    """Return the shares of components in each row (n, R), times its weight, and log p(x) (n,)."""
+    """Return each row's shares of the components times its weight (n, R), and log p(x) (n,)."""
     # a_ir = log α_r + log N(x_i; μ_r, Σ_r),  log p(x_i) = log Σ_r exp a_ir
     log_p = log_sums(a, np.zeros(1, np.intp))[:, 0]
     # p_ir = w_i exp(a_ir − log p(x_i))
@@ -244,13 +244,13 @@ def responsibilities(a: Floats, w: Floats) -> tuple[Floats, Floats]:
 
 
 def rows_by_class(table: Table) -> list[Codes]:
-    """Return the rows of each class that have positive weight."""
+    """Return, for each class, the numbers of its rows with positive weight."""
     codes = np.where(table.weights > 0, table.codes, -1)
     return [np.flatnonzero(codes == k) for k in range(table.n_classes)]
 
 
 def sampled_rows(rows: Codes, rng: np.random.Generator) -> Codes:
-    """Return at most ``SAMPLE`` of the rows, drawn at random, ascending."""
+    """Return at most ``SAMPLE`` of the rows, drawn at random, in ascending order."""
     if len(rows) <= SAMPLE:
         return rows
     return np.sort(rng.choice(rows, SAMPLE, replace=False))

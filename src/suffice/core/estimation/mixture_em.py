@@ -1,14 +1,15 @@
-"""Mixtures of Gaussians in every class, by EM: shares of rows, then moments with these as weights.
+"""Mixtures of Gaussians in every class, fitted by EM.
 
-Both halves of a step run over tiles of rows, so that the shares of all rows are never held. Each
-covariance has an inverse-Wishart prior, κ pseudo-rows of the class itself,
+The E-step computes the share of each component in each row; the M-step computes moments with these
+shares as weights. Both run over tiles of rows, so that the shares of all rows are never in memory.
+Each covariance has an inverse-Wishart prior with κ pseudo-rows, which follow the class,
 
     Σ_r = (S_r + κ Ψ_k) / (w_r + κ)        Ψ_k = (W_k + Σ_k / R_k^(2/d)) / (w_k + 1)
 
-with Σ_k the class's own covariance and W_k its scatter within the clusters that EM starts from.
-The prior does not depend on units. No component collapses while κ > 0, and a single component is
-the Gaussian of its class for any κ. In directions in which a class does not vary, its components
-have the variance that the class borrows as a single Gaussian.
+where Σ_k is the covariance of the class, and W_k its scatter within the clusters that EM starts
+from. The prior does not depend on units. If κ > 0, no component collapses, and a single component
+is the Gaussian of its class for any κ. In directions in which a class does not vary, its components
+have the variance that fills the class's single Gaussian.
 
 References: Dempster, Laird & Rubin (1977); Hastie & Tibshirani (1996), JRSS B 58; Fraley &
 Raftery (2007), J. Classification 24.
@@ -37,16 +38,16 @@ from suffice.core.table.sampling import ranks_within
 from suffice.errors import InvalidInputError, NotConvergedWarning, warn
 from suffice.typing import Codes, Floats
 
-MOST = 12  # components of a class that "auto" tries
+MOST = 12  # largest number of components per class that "auto" tries
 FOLDS = 5
 
 
 class MixtureRun(NamedTuple):
-    """A mixture at the end of EM, and how it went."""
+    """A mixture at the end of EM, and the course of the iteration."""
 
     problem: MixtureProblem
     model: GaussianModel
-    objectives: list[float]  # log-likelihood and log prior before each step
+    objectives: list[float]  # log-likelihood plus log prior before each step
     converged: bool
 
 
@@ -58,7 +59,7 @@ def fit_mixtures(
     *,
     quiet: bool = False,
 ) -> tuple[MixtureModel, list[MixtureRun]]:
-    """Return mixtures with so many components in each class, and the run of EM of each problem."""
+    """Return mixtures with ``counts`` components per class, and the EM run of each problem."""
     rng = np.random.default_rng(seed)
     classes = list(range(table.n_classes))
     data = MixtureRows.of(table, settings, quiet=quiet)
@@ -83,7 +84,7 @@ def fit_mixtures(
 
 
 def _joined(models: list[GaussianModel]) -> GaussianModel:
-    """Return one model with the components of all."""
+    """Return one model with the components of all models."""
     covariances: list[Covariance] = []
     group_of = []
     for model in models:
@@ -100,9 +101,9 @@ def _joined(models: list[GaussianModel]) -> GaussianModel:
 
 
 def choose_counts(table: Table, settings: MixtureSettings, seed: int) -> list[int]:
-    """Return how many components each class needs, by the likelihood of held-out rows.
+    """Return the number of components of each class with the largest held-out likelihood.
 
-    Numbers are tried in order, until two in a row do not improve on the best. A class with fewer
+    The numbers 1, 2, … are tried until two in a row do not improve on the best. A class with fewer
     than two rows for each fold has one component.
     """
     rng = np.random.default_rng(seed)
@@ -133,7 +134,7 @@ def _held_out_log_likelihood(
     settings: MixtureSettings,
     seed: int,
 ) -> Floats:
-    """Return Σ w log p(x | class) of the rows of each class, or of all if they are tied, (K,)."""
+    """Return Σ w log p(x | class) over each class's held-out rows, or over all if tied, (K,)."""
     total = np.zeros(table.n_classes)
     quick = replace(settings, n_init=1, tol=max(settings.tol, 1e-4))
     for f in range(FOLDS):
@@ -152,7 +153,7 @@ def _held_out_log_likelihood(
 class ClassStart(NamedTuple):
     """Clusters of one class, from which EM starts."""
 
-    means: Floats  # from the centre of the model  (R, d)
+    means: Floats  # cluster means minus the centre of the model  (R, d)
     shares: Floats  # (R,)
     within_scatter: Floats  # W_k  (d, d)
     component_covariance: Floats  # Σ_k / R_k^(2/d), without borrowed variance  (d, d)
@@ -161,13 +162,13 @@ class ClassStart(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MixtureProblem:
-    """Classes whose mixtures are fitted together: one class, or all where covariances are tied."""
+    """Classes whose mixtures are fitted together: one class, or all if covariances are tied."""
 
     settings: MixtureSettings
     data: MixtureRows
     classes: list[int]
-    counts: list[int]  # components of each class
-    targets: Floats | None = None  # Ψ of each covariance  (G, d, d), from a start
+    counts: list[int]  # number of components of each class
+    targets: Floats | None = None  # Ψ of each covariance, set by ``start``  (G, d, d)
 
     @cached_property
     def class_of(self) -> Codes:
@@ -176,7 +177,7 @@ class MixtureProblem:
 
     @cached_property
     def group_of(self) -> Codes:
-        """Covariance of each component, (R,)."""
+        """Position of each component's covariance, (R,)."""
         if self.settings.tied == "class":
             return np.searchsorted(self.classes, self.class_of)
         if self.settings.tied:
@@ -190,7 +191,7 @@ class MixtureProblem:
         return self.class_of[first]
 
     def best(self, rng: np.random.Generator) -> MixtureRun:
-        """Return the best of several starts, tried on some of the rows, run on all of them."""
+        """Run EM from several starts on a sample; run it from the best one on all rows."""
         if max(self.counts) == 1:
             return MixtureRun(self, self._single_gaussians(), [], converged=True)
         all_rows = [self.data.rows[k] for k in self.classes]
@@ -211,7 +212,7 @@ class MixtureProblem:
         return best.problem.run(all_rows, best.model)
 
     def _single_gaussians(self) -> GaussianModel:
-        """Return the Gaussian of each class, of which it is the only component."""
+        """Return mixtures with one component: the Gaussian of each class."""
         single = self.data.single
         sigmas = np.stack([single.covariance_of(k).dense() for k in self._class_of_group])
         return self.model(np.ones(len(self.classes)), single.offsets[self.classes], sigmas)
@@ -221,7 +222,7 @@ class MixtureProblem:
         rows: Sequence[Codes],
         rng: np.random.Generator,
     ) -> tuple[MixtureProblem, GaussianModel]:
-        """Return the problem with Ψ of clusters, and these as a model of covariances Ψ."""
+        """Return the problem with Ψ from clusters, and the clusters as a model with these Ψ."""
         starts = [
             self._class_start(k, count, class_rows, rng)
             for k, count, class_rows in zip(self.classes, self.counts, rows, strict=True)
@@ -233,7 +234,7 @@ class MixtureProblem:
             within = within.sum(0, keepdims=True)
             component = component.mean(0, keepdims=True)
             weights = weights.sum(keepdims=True)
-        # Ψ_k = (W_k + Σ_k / R_k^(2/d)) / (w_k + 1), and the variance that the class borrows
+        # Ψ_k = (W_k + Σ_k / R_k^(2/d)) / (w_k + 1), plus the class's borrowed variance
         borrowed = self.data.borrowed[self.classes][: len(within)]
         psi = (within + component) / (weights[:, None, None] + 1) + borrowed
         targets = psi[np.searchsorted(self.classes, self._class_of_group)]
@@ -248,7 +249,7 @@ class MixtureProblem:
         rows: Codes,
         rng: np.random.Generator,
     ) -> ClassStart:
-        """Return clusters of the rows of one class, found in its own standard units."""
+        """Return clusters of the rows of one class, computed after whitening them."""
         single = self.data.single
         sigma = single.covariance_of(k)
         x, w = self.data.values_and_weights(rows)
@@ -269,7 +270,7 @@ class MixtureProblem:
         )
 
     def run(self, rows: Sequence[Codes], model: GaussianModel) -> MixtureRun:
-        """Return where EM leads from a start."""
+        """Return the result of EM that starts from ``model``."""
         weights = self.data.table.weights
         least_gain = self.settings.tol * sum(weights[class_rows].sum() for class_rows in rows)
         objectives: list[float] = []
@@ -282,20 +283,20 @@ class MixtureProblem:
         return MixtureRun(self, model, objectives, converged=False)
 
     def step(self, rows: Sequence[Codes], model: GaussianModel) -> tuple[GaussianModel, float]:
-        """Return the model after an E- and an M-step, and the objective before them."""
+        """Return the model after an E-step and an M-step, and the objective before them."""
         if self.targets is None:
             raise TypeError("this problem has no prior yet: take the one that start returns")
         ends = np.cumsum([0, *self.counts])
         models = [model.some(slice(lo, hi)) for lo, hi in pairwise(ends)]
-        # E-step: p_ir = π_r N(x_i; μ_r, Σ_r) / Σ_s π_s N(x_i; μ_s, Σ_s), computed and summed tile
-        # by tile in ``MixtureRows.sums`` of mixture_e_step.py
+        # E-step: p_ir = π_r N(x_i; μ_r, Σ_r) / Σ_s π_s N(x_i; μ_s, Σ_s); ``MixtureRows.sums`` of
+        # mixture_e_step.py computes and sums the p_ir tile by tile
         parts = [self.data.sums(*pair) for pair in zip(rows, models, strict=True)]
         w = np.concatenate([part.weights for part in parts])
         sums = np.concatenate([part.sums for part in parts])
         scatters = np.concatenate([part.scatters for part in parts])
         # M-step: μ_r ← μ_r + Σ_i p_ir z_i / w_r
         shift = sums / np.where(w > 0, w, 1.0)[:, None]
-        # S_r about the new means, and with the variance that the class borrows
+        # S_r about the new means, plus the class's borrowed variance
         spread = self.data.borrowed[self.class_of] - shift[:, :, None] * shift[:, None, :]
         kappa = self.settings.prior_rows
         scatter = kappa * self.targets

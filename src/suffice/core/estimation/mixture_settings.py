@@ -1,4 +1,4 @@
-"""The settings of mixtures of Gaussians."""
+"""Settings of mixtures of Gaussians."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,14 +6,15 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class MixtureSettings:
-    """How rows become mixtures of Gaussians."""
+    """Settings for fitting mixtures of Gaussians to rows."""
 
     covariance: Literal["full", "diagonal"] = "full"
-    tied: Literal["class"] | bool = False  # a covariance per component, per class, or for all
-    prior_rows: float = 1.0  # κ, the pseudo-rows of the inverse-Wishart prior
+    # one covariance per component (False), per class ("class"), or for all components (True)
+    tied: Literal["class"] | bool = False
+    prior_rows: float = 1.0  # κ, the number of pseudo-rows of the inverse-Wishart prior
     n_init: int = 3
     max_iter: int = 500
-    tol: float = 1e-6  # gain of the objective by one step, per unit of weight
+    tol: float = 1e-6  # EM ends when a step gains less of the objective per unit of weight
 
     @property
     def is_diagonal(self) -> bool:

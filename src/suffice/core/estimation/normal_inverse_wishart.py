@@ -1,4 +1,4 @@
-"""Bayesian learning of Gaussian classes: parameters most probable (MAP), or integrated out."""
+"""Bayesian estimates of Gaussian classes: most probable parameters, or integrated out."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from suffice.errors import (
 )
 from suffice.typing import Floats
 
-WEAK = 0.01  # rows that the default prior of a mean counts as
-NO_SPREAD = 1e-26  # a within-class variance below this part of the total one is rounding
+WEAK = 0.01  # pseudo-count of the default prior of a mean
+NO_SPREAD = 1e-26  # a within-class variance below this share of the total is rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NormalInverseWishart:
-    """A conjugate prior, or posterior, of the mean(s) and the covariance of Gaussian classes.
+    """A conjugate prior or posterior of the means and the covariance of Gaussian classes.
 
     Σ ~ IW(Ψ, ν) and μ ∣ Σ ~ N(m, Σ / κ).
 
@@ -50,8 +50,8 @@ class NormalInverseWishart:
     n_means : int, default=1
         Number of classes that share Σ, each with its own mean.
     use : {"predictive", "map"}, default="predictive"
-        How an estimator uses it as ``estimate``: integrate the parameters out (a
-        Student t per class), or take the most probable ones.
+        How an estimator with this prior as ``estimate`` treats the parameters: it
+        integrates them out (a Student t per class), or takes the most probable ones.
 
     Examples
     --------
@@ -119,9 +119,10 @@ class NormalInverseWishart:
     ) -> NormalInverseWishart:
         """Return a weak proper prior in the units of the features.
 
-        It needs class weights (K,), class means (K, d) and the pooled scatter Σ_k M_k (d, d). ν = d
-        + 2, the smallest integer with a finite expectation; E Σ is the diagonal of the pooled
-        covariance (divisor n), of all rows for a feature without spread within classes.
+        It needs class weights (K,), class means (K, d) and the pooled scatter Σ_k M_k (d, d). The
+        degrees ν = d + 2 are the smallest integer for which E Σ is finite. E Σ is the diagonal of
+        the pooled covariance, with divisor n. A feature without variance within classes has the
+        variance of all rows.
         """
         n = weights.sum()
         d = means.shape[1]
@@ -140,7 +141,7 @@ class NormalInverseWishart:
         return cls(mean=m, mean_strength=WEAK, scale=scale, degrees=d + 2.0)
 
     def posterior(self, weight: float, mean: Floats, scatter: Floats) -> NormalInverseWishart:
-        """Return the posterior after rows of one class, given by their sums."""
+        """Return the posterior after observing rows of one class, given their sums."""
         (posterior,) = self.posteriors(np.array([weight]), mean[None], scatter)
         return replace(posterior, n_means=self.n_means)
 
@@ -150,10 +151,10 @@ class NormalInverseWishart:
         means: Floats,
         pooled: Floats,
     ) -> tuple[NormalInverseWishart, ...]:
-        """Return the posteriors of K classes that share one covariance, from Σ_k M_k (d, d)."""
+        """Return the posteriors of K classes with a common covariance, given Σ_k M_k (d, d)."""
         shifts = means - self.mean
         kappas = self.mean_strength + weights
-        # the share of the prior in each mean, κ / (κ + w), and all of it where there is no row
+        # the share of the prior in each mean is κ / (κ + w), which is 1 without rows
         is_known = kappas > 0
         shares = np.where(is_known, self.mean_strength / np.where(is_known, kappas, 1.0), 1.0)
         # m_k = (κ m + w_k x̄_k) / (κ + w_k)
@@ -175,24 +176,24 @@ class NormalInverseWishart:
 
     @property
     def map_covariance(self) -> Floats:
-        """Return the covariance at the joint mode of the mean(s) and Σ."""
+        """Return the covariance at the joint mode of the means and Σ."""
         # Σ = Ψ / (ν + d + 1 + number of means)
         return self.scale / (self.degrees + len(self.mean) + 1 + self.n_means)
 
     @property
     def predictive_degrees(self) -> float:
-        """Return f of the predictive density, a Student t at m; none is proper if f ≤ 0."""
+        """Return f, the degrees of freedom of the predictive Student t, proper only if f > 0."""
         # f = ν − d + 1,  shape Ψ (κ + 1) / (κ f)
         return self.degrees - len(self.mean) + 1
 
     @property
     def predictive_share(self) -> float:
-        """Return s = κ / (κ + 1): the shape of the predictive density is Ψ / (s f)."""
+        """Return s = κ / (κ + 1): the shape matrix of the predictive density is Ψ / (s f)."""
         return self.mean_strength / (self.mean_strength + 1)
 
     @property
     def improper(self) -> str:
-        """Return what to say where the predictive density is not proper."""
+        """Return the error message for a predictive density that is not proper."""
         d = len(self.mean)
         return (
             f"no proper predictive density of {d} features from {self.degrees:g} degrees "
@@ -206,7 +207,10 @@ def prior_of_group(
     inputs: EstimationInput,
     n_means: int,
 ) -> NormalInverseWishart:
-    """Return the prior of classes that share Σ, about the grand mean; None is a weak one."""
+    """Return the prior of classes that share Σ, with its mean minus the grand mean.
+
+    If ``prior`` is None, it is a weak one.
+    """
     if prior is None:
         return _weak_prior(inputs)
     n_features = inputs.moments.n_features
@@ -221,19 +225,19 @@ def prior_of_group(
 
 
 def _weak_prior(inputs: EstimationInput) -> NormalInverseWishart:
-    """Return the prior that is weak, proper, and in the units of the features."""
+    """Return a weak, proper prior in the units of the features."""
     moments = inputs.moments
     totals = moments.total_variances
     within = moments.scatter.pooled_diagonal() / moments.total_weight
     within = resolved(within, moments.grand_mean, totals)
-    # a column that is constant but for rounding separates no classes
+    # differences between means in a constant column are rounding errors
     means = np.where(totals > 0, moments.centred_means, 0.0)
     pooled = np.diag(within * moments.total_weight)
     return NormalInverseWishart.default(moments.weights, means, pooled, quiet=inputs.quiet)
 
 
 def check_prior(prior: NormalInverseWishart) -> None:
-    """Refuse a prior that holds non-finite numbers or whose scale is not semi-definite."""
+    """Raise if a prior holds non-finite numbers, or if its scale is not semi-definite."""
     for numbers in (prior.mean, prior.scale, prior.mean_strength, prior.degrees):
         if not np.isfinite(numbers).all():
             raise InvalidParameterError(
@@ -254,7 +258,7 @@ def check_prior(prior: NormalInverseWishart) -> None:
 def most_probable(
     prior: NormalInverseWishart | None, inputs: EstimationInput
 ) -> GaussianModel:
-    """Return the Gaussian model of the most probable parameters."""
+    """Return the Gaussian model with the most probable parameters."""
     learned = posteriors_by_group(inputs, prior)
     firsts = [learned[inputs.members(g)[0]] for g in range(inputs.n_groups)]
     for posterior in firsts:
@@ -271,9 +275,9 @@ def most_probable(
 
 
 def predictive(prior: NormalInverseWishart | None, inputs: EstimationInput) -> StudentModel:
-    """Return the Student t model of the next row, parameters integrated out."""
+    """Return the Student t model of a new row, with the parameters integrated out."""
     learned = posteriors_by_group(inputs, prior)
-    # a class without rows has the density of a proper prior, or none
+    # a class without rows has a density only if the prior is proper
     before = prior_of_group(prior, replace(inputs, quiet=True), 1)
     is_proper = before.predictive_degrees > 0 and before.mean_strength > 0
     has_density = inputs.present | (is_proper & (inputs.priors > 0))
@@ -281,7 +285,7 @@ def predictive(prior: NormalInverseWishart | None, inputs: EstimationInput) -> S
     for g in range(inputs.n_groups):
         members = inputs.members(g)
         first = learned[members[0]]
-        # any matrix will do where no class of the group has a density
+        # if no class of the group has a density, the matrix is not used
         scale = first.scale if has_density[members].any() else np.eye(len(first.mean))
         factor = scaled_cholesky(scale)
         if factor is None:
@@ -311,13 +315,16 @@ def posteriors_by_group(
     inputs: EstimationInput,
     prior: NormalInverseWishart | None,
 ) -> list[NormalInverseWishart]:
-    """Return the posterior of each class about the grand mean; groups share scale and degrees."""
+    """Return the posterior of each class, with means minus the grand mean.
+
+    The classes of a group share scale and degrees.
+    """
     moments = inputs.moments
     learned: dict[int, NormalInverseWishart] = {}
     for g, scatter in enumerate(full_groups(moments, inputs.group_of).scatters):
         members = inputs.members(g)
         n_means = max(int(inputs.present[members].sum()), 1)
-        # a warning is given once, with the first group
+        # warn only once, for the first group
         first_inputs = inputs if g == 0 else replace(inputs, quiet=True)
         before = prior_of_group(prior, first_inputs, n_means)
         weights = moments.weights[members]

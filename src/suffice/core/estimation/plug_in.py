@@ -1,13 +1,13 @@
-"""Plug-in Gaussian models: the estimates are used as if they were the parameters.
+"""Plug-in Gaussian models, which use estimates as if they were the parameters.
 
-By maximum likelihood, from the weight w_k, the mean and the scatter M_k of each class:
+The maximum-likelihood estimates, from the weight w_k, mean and scatter M_k of each class, are:
 
     π_k = w_k / w          (``priors.py``)
     μ_k = Σ_{i: y_i = k} w_i x_i / w_k          (the means that ``Moments`` holds)
     Σ_k = M_k / w_k,  tied  Σ = Σ_k M_k / w          (``divisors.py``)
 
-Structures of covariances are in ``covariance_structures.py``, pooling and shrinkage in
-``regularisation.py``.
+``covariance_structures.py`` has the structures of covariances, and ``regularisation.py`` pooling
+and shrinkage.
 """
 
 from dataclasses import dataclass
@@ -39,12 +39,12 @@ class EstimationInput:
     group_of: Codes  # group of each class  (K,)
     priors: Floats  # π  (K,), before classes without rows get prior 0
     quiet: bool  # whether to suppress warnings about singular covariances
-    encoding: Encoding | None = None  # where some features are indicators of levels
-    sums_of_complete_rows: bool = False  # so that weights can be numbers of rows
+    encoding: Encoding | None = None  # None if no feature is an indicator of a level
+    sums_of_complete_rows: bool = False  # whether the sums are of complete, numeric rows
 
     @property
     def present(self) -> Flags:
-        """Which classes have rows, (K,)."""
+        """Whether each class has rows, (K,)."""
         return self.moments.weights > 0
 
     @property
@@ -55,12 +55,12 @@ class EstimationInput:
         return np.flatnonzero(self.group_of == g)
 
     def describe(self, classes: Codes) -> str:
-        """Return the classes as error messages name them."""
+        """Return the names of the classes for error messages."""
         return f"{noun_for(len(classes), 'class')} {quoted(self.moments.classes[classes])}"
 
 
 def require_two_classes(classes: Labels, weights: Floats) -> None:
-    """Refuse data of fewer than two classes."""
+    """Raise unless at least two classes have rows."""
     present = classes[weights > 0].tolist()
     if len(present) < 2:
         raise TooFewClassesError(
@@ -70,7 +70,7 @@ def require_two_classes(classes: Labels, weights: Floats) -> None:
 
 
 def plug_in(inputs: EstimationInput) -> tuple[GaussianModel, list[RankDeficiency]]:
-    """Return the Gaussian model, and the groups whose own covariance is singular."""
+    """Return the Gaussian model, and the groups whose estimated covariance is singular."""
     moments = inputs.moments
     covariances, deficient = inputs.structure.covariances(
         moments, inputs.group_of, inputs.regularisation
@@ -86,7 +86,7 @@ def gaussian_model(
     estimates: Estimates,
     sample_sizes: SampleSizes | None = None,
 ) -> GaussianModel:
-    """Return the model, and warn of groups that have rows but a singular covariance."""
+    """Return the model; warn of groups with rows whose covariance is singular."""
     covariances, deficient = estimates
     if not inputs.quiet:
         _warn_of_singular(inputs, deficient)
@@ -104,7 +104,7 @@ def gaussian_model(
 def _sample_sizes(
     inputs: EstimationInput, deficient: list[RankDeficiency]
 ) -> SampleSizes | None:
-    """Return the sample sizes of covariances M / divisor; None if they are pooled or shrunk."""
+    """Return the sample sizes behind the covariances; None unless each is M / divisor."""
     regularisation = inputs.regularisation
     is_plain = regularisation.pooling == 0 and regularisation.shrinkage.fixed == 0
     if not inputs.sums_of_complete_rows or not is_plain:
@@ -146,7 +146,7 @@ def _warn_of_singular(inputs: EstimationInput, deficient: list[RankDeficiency]) 
 def _n_covariance_parameters(inputs: EstimationInput, covariances: list[Covariance]) -> int:
     """Return the number of free parameters.
 
-    A covariance shrunk all the way (γ = 1) has only the parameters of its target.
+    A covariance with γ = 1 has only the parameters of its target.
     """
     d = inputs.moments.n_features
     regularisation = inputs.regularisation
@@ -157,10 +157,10 @@ def _n_covariance_parameters(inputs: EstimationInput, covariances: list[Covarian
         return nominal
     n_shrunk = 0
     for covariance in estimated:
-        # a diagonal factor: γ was 1
+        # a diagonal factor means γ = 1
         if isinstance(covariance, FullCovariance) and not np.tril(covariance.factor, -1).any():
             n_shrunk += 1
     target = regularisation.target
-    # the sphere is one in units of d pooled standard deviations, which are estimates too
+    # a sphere in units of the d pooled standard deviations has d estimated parameters
     n_of_target = d if target.keeps_variances or target.pooled_units else 1
     return nominal - n_shrunk * (d * (d + 1) // 2 - n_of_target)

@@ -1,4 +1,4 @@
-"""Class priors: observed shares, smoothed shares, equal priors, or given values."""
+"""Class priors: class frequencies, smoothed frequencies, equal priors, or given values."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from suffice.core.table.labels import values_by_class
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.typing import Flags, Floats, Labels
 
-TOLERANCE = 1e-8  # of the sum of given priors, before they are made to sum to one
+TOLERANCE = 1e-8  # given priors may differ from a sum of 1 by this; they are then normalised
 
 
 @dataclass(frozen=True, slots=True)
 class Dirichlet:
-    """A symmetric Dirichlet prior of the class priors, for the parameter ``priors``.
+    """A symmetric Dirichlet prior on the class priors, for the parameter ``priors``.
 
     Parameters
     ----------
     alpha : float
-        Its concentration α: the pseudo-count added to each class. ``estimate="map"`` uses the
-        mode of the posterior, which needs α ≥ 1; every other estimate uses its mean.
+        Concentration α: the pseudo-count added to each class. ``estimate="map"`` uses the mode of
+        the posterior, which needs α ≥ 1; every other estimate uses the mean of the posterior.
 
     Examples
     --------
@@ -50,7 +50,7 @@ Priors: TypeAlias = (
 
 
 def check_priors(priors: Priors, *, at_mode: bool = False) -> None:
-    """Refuse what cannot be class priors, whatever the classes are."""
+    """Raise if a value cannot be class priors, for any classes."""
     if isinstance(priors, str) and priors != "uniform":
         raise InvalidParameterError(
             f"priors={priors!r}: expected None, 'uniform', an array (K,), {{label: prior}} or a "
@@ -70,11 +70,11 @@ def class_priors(
     *,
     at_mode: bool = False,
 ) -> Floats:
-    """Return π (K,), non-negative and of sum one, given the weights w of the classes (K,).
+    """Return π (K,), non-negative with sum 1, given the weights w of the classes (K,).
 
-    π_k ∝ w_k + a. With a = 0, π_k is the share of class k. Under a symmetric Dirichlet
-    prior of concentration α the posterior of π is Dirichlet(w + α): a = α gives its mean, and
-    a = α − 1 its mode.
+    π_k ∝ w_k + a. With a = 0, π_k is the share of class k. Under a symmetric Dirichlet prior with
+    concentration α, the posterior of π is Dirichlet(w + α): a = α gives its mean, and a = α − 1
+    its mode.
     """
     check_priors(priors, at_mode=at_mode)
     pseudo_count = prior_pseudo_count(priors, at_mode=at_mode)
@@ -88,7 +88,7 @@ def class_priors(
 
 
 def prior_pseudo_count(priors: Priors, *, at_mode: bool) -> float | None:
-    """Return what is added to the weight of each class; None where weights have no say."""
+    """Return a, the pseudo-count of each class; None if priors do not depend on weights."""
     if priors is None:
         return 0.0
     if isinstance(priors, Dirichlet):
@@ -97,7 +97,7 @@ def prior_pseudo_count(priors: Priors, *, at_mode: bool) -> float | None:
 
 
 def priors_among(present: Flags, priors: Floats) -> Floats:
-    """Return the priors of the classes that are present, of sum one again, (K,)."""
+    """Return the priors with 0 for classes without rows, normalised to sum 1, (K,)."""
     if present.all():
         return priors
     present_priors = np.where(present, priors, 0.0)

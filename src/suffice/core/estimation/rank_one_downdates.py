@@ -1,7 +1,6 @@
 """Leave-one-out by rank-one downdates: log densities of each row under the model without it.
 
-Other models are estimated anew from the sums of the other rows, in
-``selection/validation/leave_one_out.py``.
+``selection/validation/leave_one_out.py`` estimates other models again from the remaining sums.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,21 +31,21 @@ from suffice.core.model.tiles import in_cached_blocks
 from suffice.core.moments import Moments
 from suffice.typing import Codes, Floats
 
-# share of a scatter that a downdate must leave: with less, half of its digits are lost
+# a downdate must leave this share of a scatter: with less, half of the digits are lost
 LEAST_LEFT = 1e-7
 _ROWS_AT_A_TIME = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Removal:
-    """Sums of groups of tied classes, as they are pooled, and what leaving each row out does."""
+    """Pooled sums of groups of tied classes, and their change when a row is left out."""
 
     regularisation: Regularisation
     moments: Moments
     group_of: Codes  # (K,)
     groups: GroupScatter
     truth: Codes  # class of each row  (n,)
-    w: Floats  # its weight  (n,)
+    w: Floats  # weight of each row  (n,)
 
     def of_rows(self, rows: slice) -> "_Removal":
         """Return the same sums, and what leaving out only these rows does."""
@@ -56,7 +55,7 @@ class _Removal:
         return np.flatnonzero(self.group_of == g)
 
     def change(self, rows: slice) -> tuple[Floats, Floats]:
-        """Return c and t of rows: a class loses c z zᵀ, z = x − μ, and x − μ becomes t z."""
+        """Return c and t: without the row, the scatter is c z zᵀ less, and z = x − μ is t z."""
         w = self.w[rows]
         total = self.moments.weights[self.truth[rows]]
         left = np.where(total - w > 1e-12 * total, total - w, np.nan)
@@ -64,11 +63,11 @@ class _Removal:
         return w * total / left, total / left
 
     def lost(self, g: int, rows: slice) -> Floats:
-        """Return how much of z zᵀ group g loses: 1 for the row's own group, else λ, (n,)."""
+        """Return the share of the loss that group g bears: 1 for the row's group, else λ, (n,)."""
         return np.where(self.group_of[self.truth[rows]] == g, 1.0, self.regularisation.pooling)
 
     def divisors(self, g: int, rows: slice) -> Floats:
-        """Return what group g's scatter is divided by once each row is left out, (n,)."""
+        """Return the divisor of group g's scatter after each row is left out, (n,)."""
         means = self.groups.n_means[g] if self.regularisation.unbiased else 0.0
         weight = self.groups.weights[g]
         divisor = weight - self.lost(g, rows) * self.w[rows] - means
@@ -83,9 +82,10 @@ def downdated_scores(
     w: Floats,
     report: Callable[[int], object],
 ) -> Floats:
-    """Return log p(x | k) without x, up to a term common to all classes, (n, K); NaN if none.
+    """Return log p(x | k) under the model without row x, up to a common term, (n, K).
 
-    ``report`` is called for each block, with the number of its rows that have scores.
+    A score is NaN if no downdate can compute it. ``report`` is called for each block, with the number
+    of its rows that have scores.
     """
     scores = np.full((len(x), moments.n_classes), np.nan)
     regularisation = settings.regularisation
@@ -119,11 +119,11 @@ def _write_diagonal(removal: _Removal, x: Floats, scores: Floats) -> None:
 
 
 class _DowndatedGroup(NamedTuple):
-    """A group whose scatter a row is taken from, and the distances of all means in its metric."""
+    """A group whose scatter is downdated, and the distances between means in its metric."""
 
     group: int
     metric: FullCovariance
-    gaps: Floats  # |μ_j − μ_k|² of every class j and each member k  (K, m)
+    gaps: Floats  # |μ_j − μ_k|² for every class j and each class k of the group  (K, m)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,7 +147,7 @@ def _passes(removal: _Removal) -> list[_Pass]:
             white = metric.whiten(means)
             gaps = cdist(white, white[removal.members(g)], "sqeuclidean")
             downdated.append(_DowndatedGroup(g, metric, gaps))
-    # where a group loses its own rows only, each class needs one metric, that of its group
+    # if a group loses only its own rows, each class needs only the metric of its group
     if removal.regularisation.pooling == 0 or len(metrics) == 1:
         metric_of_class = [metrics[g] for g in removal.group_of]
         return [_pass(removal.moments, downdated, metric_of_class)]
@@ -174,7 +174,7 @@ def _pass(
 
 
 def _write_full(passes: list[_Pass], removal: _Removal, x: Floats, scores: Floats) -> None:
-    """Write the scores of full covariances, each downdated by the row."""
+    """Write the scores for full covariances, downdated for each row."""
     for each in passes:
         squares = _squares(each, x, removal.moments.n_classes)
         write = partial(_rank_one, removal, each.groups, squares, scores)
@@ -182,7 +182,7 @@ def _write_full(passes: list[_Pass], removal: _Removal, x: Floats, scores: Float
 
 
 def _metrics(removal: _Removal) -> list[FullCovariance | None]:
-    """Return the scatter of each group, factored; None where it is singular."""
+    """Return the factored scatter of each group, or None if it is singular."""
     sigmas = divided(removal.groups, unbiased=removal.regularisation.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
     resolved = resolved_variances(variances, removal.moments, removal.group_of)
@@ -197,7 +197,7 @@ def _metrics(removal: _Removal) -> list[FullCovariance | None]:
 
 
 def _squares(measure: _Pass, x: Floats, n_classes: int) -> Floats:
-    """Return |x − μ_k|² in the metric of each class, (n, K); NaN where it has none."""
+    """Return |x − μ_k|² in the metric of each class, (n, K); NaN for a class without a metric."""
     squares = np.full((len(x), n_classes), np.nan)
     if measure.scorer is not None:
         squares[:, measure.measured] = -2 * measure.scorer.score(x, Joint())
@@ -211,8 +211,9 @@ def _rank_one(
     scores: Floats,
     rows: slice,
 ) -> None:
-    """Write the scores of groups' classes, whose scatter A becomes A' = A − c v vᵀ."""
-    # v is the row about its own class, u about each class of a group, without itself
+    """Write the scores of the groups' classes, whose scatter A becomes A' = A − c v vᵀ."""
+    # v is the row minus the mean of its class; u is the row minus the mean of another class, or
+    # minus the mean of its class computed without the row
     truth = removal.truth[rows]
     loss, t = removal.change(rows)
     to_own_class = squares[rows][np.arange(len(truth)), truth]
@@ -239,7 +240,7 @@ def _rank_one(
 
 
 def _each_feature(removal: _Removal, g: int, x: Floats, scores: Floats, rows: slice) -> None:
-    """Write the scores of group g's classes, each feature's sum of squares less the row's."""
+    """Write the scores of group g's classes, with the row subtracted from the sums of squares."""
     means = removal.moments.centred_means
     squares = removal.groups.scatters[g]
     truth = removal.truth[rows]

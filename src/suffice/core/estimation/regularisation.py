@@ -3,10 +3,10 @@
     Σ_g(λ, γ) = (1 − γ) M_g(λ) / w_g(λ) + γ T_g
     M_g(λ) = (1 − λ) M_g + λ M      w_g(λ) = (1 − λ) w_g + λ w
 
-M_g and w_g are the scatter and weight of a group of tied classes, M and w those of all classes.
-With Bessel's correction, K_g(λ) = (1 − λ) K_g + λ K is subtracted from w_g(λ); K_g is the number of
-means in the group, K that of all classes. ``shrinkage.py`` holds the targets T_g and the closed
-forms of γ.
+M_g and w_g are the scatter and weight of a group of tied classes; M and w are those of all classes.
+With Bessel's correction, K_g(λ) = (1 − λ) K_g + λ K is subtracted from w_g(λ). K_g is the number of
+means in the group, and K the number of all means. ``shrinkage.py`` holds the targets T_g and the
+closed forms of γ.
 
 Friedman (1989), *JASA* 84, 165–175.
 """
@@ -25,16 +25,16 @@ from suffice.typing import Codes, Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regularisation:
-    """How sums are turned into covariances: divisor, pooling λ, shrinkage γ and its target."""
+    """Settings that turn sums into covariances: divisor, pooling λ, shrinkage γ and its target."""
 
-    unbiased: bool  # Bessel's correction, rather than the divisor of maximum likelihood
+    unbiased: bool  # Bessel's correction instead of the maximum-likelihood divisor
     pooling: float  # λ
     shrinkage: Intensity
     target: ShrinkageTarget
 
 
 def pooled_groups(groups: GroupScatter, pooling: float) -> GroupScatter:
-    """Return each group's sums mixed with those of all classes (Friedman 1989, eq. 14–16)."""
+    """Return each group's sums, mixed with the sums of all classes (Friedman 1989, eq. 14–16)."""
     if pooling == 0:
         return groups
     whole = groups.pooled
@@ -52,7 +52,7 @@ def regularised(
     group_of: Codes,
     regularisation: Regularisation,
 ) -> tuple[Floats, Floats]:
-    """Return Σ_g(λ, γ), and Σ_g(λ, 0): each (G, d, d), or of diagonals (G, d)."""
+    """Return Σ_g(λ, γ) and Σ_g(λ, 0), each (G, d, d), or their diagonals (G, d)."""
     borrowing = pooled_groups(groups, regularisation.pooling)
     sigmas = divided(borrowing, unbiased=regularisation.unbiased)
     shrinkage = regularisation.shrinkage
@@ -62,7 +62,7 @@ def regularised(
     variances = np.diagonal(sigmas, axis1=1, axis2=2) if sigmas.ndim == 3 else sigmas
     fourths = None
     if shrinkage.needs_fourth:
-        # ``scatters`` of these groups hold fourth moments, which are pooled alike
+        # these groups hold fourth moments in place of scatters; they are pooled in the same way
         fourth = fourth_groups(moments, group_of)
         fourths = pooled_groups(fourth, regularisation.pooling).scatters
     target = regularisation.target
@@ -73,7 +73,7 @@ def regularised(
 
 
 def shrunk_towards(target_variances: Floats, sigmas: Floats, gammas: Floats) -> Floats:
-    """Return Σ_g (G, d, d), or their diagonals (G, d), shrunk by γ_g towards a diagonal T_g."""
+    """Return Σ_g (G, d, d), or diagonals (G, d), shrunk by γ_g towards the diagonal T_g."""
     if sigmas.ndim == 2:
         gamma = gammas[:, None]
         target = target_variances

@@ -1,4 +1,4 @@
-"""Rows without a label, shared out by EM among classes: Nigam et al. (2000), Mach. Learning 39."""
+"""EM that adds unlabelled rows to the classes: Nigam et al. (2000), Machine Learning 39."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -14,15 +14,15 @@ from suffice.core.table.sampling import stratified_folds
 from suffice.errors import NotConvergedWarning, warn
 from suffice.typing import Floats
 
-WEIGHTS = (0.0, 0.02, 0.1, 0.3, 1.0)  # that "auto" tries
+WEIGHTS = (0.0, 0.02, 0.1, 0.3, 1.0)  # weights of unlabelled rows that "auto" tries
 MOST_STEPS = 300
-CLOSE = 1e-6  # change of a posterior at which EM ends
+CLOSE = 1e-6  # EM ends when no posterior changes by more
 _FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SemiSupervised:
-    """Settings for rows of which some have labels, and how their sums are taken."""
+    """Settings for fitting to labelled and unlabelled rows, and for collecting their sums."""
 
     settings: Settings
     storage: Literal["auto", "per-class", "pooled", "diagonal"]
@@ -30,7 +30,7 @@ class SemiSupervised:
     temperature: float = 1.0
 
     def moments(self, labelled: Table, unlabelled: Table, weight: float) -> Moments:
-        """Return the sums of labelled rows and, by weight and posterior, of the others."""
+        """Return the sums of all rows; unlabelled rows count by ``weight`` times posterior."""
         labelled_sums = self._collect(labelled)
         if not weight:
             return labelled_sums
@@ -41,7 +41,7 @@ class SemiSupervised:
             change = float(np.abs(posterior - before).max(initial=0.0))
             if change < CLOSE:
                 return total
-            # each row counts weight · p(k | x) in class k
+            # an unlabelled row has the weight ``weight`` · p(k | x) in class k
             total = labelled_sums
             for k, p in enumerate(posterior.T):
                 shared = replace(

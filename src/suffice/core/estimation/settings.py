@@ -1,6 +1,6 @@
-"""Every choice of a Gaussian estimator, as one frozen value that checks itself.
+"""All settings of a Gaussian estimator in one frozen value, which is checked when created.
 
-``fit``, ``fit_moments``, ``partial_fit``, cross-validation, files and the command line all make a
+``fit``, ``fit_moments``, ``partial_fit``, cross-validation, files and the command line all create a
 ``Settings``; ``estimate`` and ``decide`` read it.
 """
 
@@ -43,7 +43,7 @@ from suffice.core.power_transform import PowerTransform, check_power
 from suffice.errors import InvalidParameterError, require_word
 from suffice.typing import Codes, Floats, Labels
 
-AUTO: Literal["auto"] = "auto"  # to be chosen from the data
+AUTO: Literal["auto"] = "auto"  # the data decide
 CovarianceWord: TypeAlias = Literal[
     "full",
     "diagonal",
@@ -79,15 +79,15 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Categorical:
-    """Which numeric columns are categories, and how their levels are counted.
+    """Which numeric columns are categories, and how their levels are smoothed.
 
     Parameters
     ----------
     columns : sequence of column names or positions, optional
-        Numeric columns to read as levels. Text columns always are categories.
+        Numeric columns to read as categories. Text columns are always categories.
     smoothing : float, default=1.0
-        Pseudo-count of each level, used by models with level probabilities: diagonal covariances
-        (naive Bayes) and ``covariance="tree"``.
+        Pseudo-count of each level. Models with probabilities of levels use it: naive Bayes
+        (diagonal covariances) and ``covariance="tree"``.
 
     Examples
     --------
@@ -111,7 +111,7 @@ CategoricalLike: TypeAlias = Categorical | str | Sequence[ColumnName] | None
 
 
 def is_open(word: object) -> bool:
-    """Return whether a setting is to be chosen from the data."""
+    """Return whether a setting is "auto": the data decide."""
     return isinstance(word, str) and word == AUTO
 
 
@@ -126,7 +126,7 @@ class _Covariance(NamedTuple):
     """The structure that a keyword for ``covariance`` selects."""
 
     structure: Structure
-    tied: bool | None = None  # None: the user says who shares a covariance
+    tied: bool | None = None  # None: the parameter ``tied`` decides
 
 
 _FULL = FullStructure()
@@ -135,12 +135,12 @@ _SPHERICAL = DiagonalStructure(spherical=True)
 _COVARIANCES: Mapping[str, _Covariance] = {
     "full": _Covariance(_FULL),
     "tree": _Covariance(_FULL),
-    # moments that suffice for a full covariance suffice for every family
+    # the moments for a full covariance suffice for every family
     "auto": _Covariance(_FULL),
     "diagonal": _Covariance(_DIAGONAL),
     "spherical": _Covariance(_SPHERICAL),
     **{code: _Covariance(EddaStructure(code), tied=False) for code in FAMILIES},
-    # six families are plain structures, tied or not
+    # six families are the plain structures, tied or not tied
     "EEE": _Covariance(_FULL, tied=True),
     "VVV": _Covariance(_FULL, tied=False),
     "EEI": _Covariance(_DIAGONAL, tied=True),
@@ -156,7 +156,7 @@ _CLOSED_FORMS: Mapping[str, Intensity] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Settings:
-    """All settings of a Gaussian estimator, as the user gave them; checked when created."""
+    """All settings of a Gaussian estimator as the user gave them; they are checked here."""
 
     covariance: CovarianceWord = "full"
     tied: TiedLike = False
@@ -196,7 +196,7 @@ class Settings:
         _check_compatible(self)
         _check_n_components(self)
 
-    # --- what the words stand for ------------------------------------------------------------
+    # --- meaning of the keywords -------------------------------------------------------------
 
     @property
     def structure(self) -> Structure:
@@ -215,12 +215,12 @@ class Settings:
 
     @property
     def family(self) -> str | None:
-        """The EDDA code, where the covariances are one of these families."""
+        """The code of the EDDA family, or None."""
         return self.covariance if self.covariance in FAMILIES else None
 
     @property
     def families(self) -> list[Settings]:
-        """What ``covariance="auto"`` chooses from, by moments."""
+        """Settings for each family that ``covariance="auto"`` chooses from."""
         if self.covariance != AUTO:
             return []
         codes = cast("tuple[CovarianceWord, ...]", FAMILIES)
@@ -228,7 +228,7 @@ class Settings:
 
     @property
     def intensity(self) -> float | IntensityWord:
-        """Friedman's γ, or a word for it."""
+        """Friedman's γ, or the keyword for it."""
         if self.shrinkage is None:
             return 0.0
         if isinstance(self.shrinkage, Shrinkage):
@@ -237,7 +237,7 @@ class Settings:
 
     @property
     def regularisation(self) -> Regularisation:
-        """Divisor, pooling λ and shrinkage γ; those still open count as 0."""
+        """Divisor, pooling λ and shrinkage γ; "auto" counts as 0."""
         intensity = self.intensity
         if isinstance(intensity, str):
             rule = _CLOSED_FORMS.get(intensity, Intensity(0.0))
@@ -253,24 +253,24 @@ class Settings:
 
     @property
     def plugs_in(self) -> bool:
-        """Whether estimates stand in the place of parameters."""
+        """Whether estimates are used as if they were the parameters."""
         return self.estimate == "plug-in"
 
     @property
     def takes_mode(self) -> bool:
-        """Whether parameters are the most probable ones under a prior."""
+        """Whether the parameters are those at the mode of the posterior."""
         if isinstance(self.estimate, NormalInverseWishart):
             return self.estimate.use == "map"
         return self.estimate == "map"
 
     @property
     def prior(self) -> NormalInverseWishart | None:
-        """The prior of means and covariances; None is a weak one."""
+        """The prior of means and covariances; None is a weak prior."""
         return self.estimate if isinstance(self.estimate, NormalInverseWishart) else None
 
     @property
     def averages_divisors(self) -> bool:
-        """Whether scatter is made unbiased class by class."""
+        """Whether the covariance averages the unbiased covariances of the classes."""
         return self.divisor == "averaged" and self.plugs_in
 
     @property
@@ -280,14 +280,14 @@ class Settings:
 
     @property
     def reads_numbers(self) -> bool:
-        """Whether indicators of categories are features like any other."""
+        """Whether indicators of categories are features like numeric columns."""
         if self.reads_tree or self.structure.is_diagonal or self.covariance == AUTO:
             return False
         return self.plugs_in or self.tied_classes is True
 
     @property
     def is_plug_in(self) -> bool:
-        """Whether covariances are plug-in estimates of a structure that is known, from sums."""
+        """Whether covariances are plug-in estimates with a structure set in advance."""
         is_plain = self.n_components is None and not self.averages_divisors
         return self.plugs_in and self.covariance != AUTO and is_plain
 
@@ -300,14 +300,14 @@ class Settings:
 
     @property
     def categorical_columns(self) -> str | Sequence[ColumnName] | None:
-        """Numeric columns that are levels, by name or position."""
+        """Numeric columns that are categories, by name or position."""
         if isinstance(self.categorical, Categorical):
             return self.categorical.columns
         return self.categorical
 
     @property
     def open_settings(self) -> tuple[str, ...]:
-        """The settings that say "auto" and are to be chosen by rows."""
+        """Names of the settings that are "auto" and need rows to be chosen."""
         words: dict[str, object] = {
             "pooling": self.pooling,
             "shrinkage": self.intensity,
@@ -318,7 +318,7 @@ class Settings:
 
     @property
     def idle_settings(self) -> tuple[str, ...]:
-        """Sentences about settings that have no effect together with the others."""
+        """Messages about settings that have no effect in this combination."""
         reasons = []
         target = self.shrinkage.target if isinstance(self.shrinkage, Shrinkage) else "diagonal"
         shrinks_correlations = self.intensity != 0 and target == "diagonal"
@@ -342,7 +342,7 @@ class Settings:
 
     @property
     def storage(self) -> Literal["per-class", "pooled", "diagonal"]:
-        """The storage of moments that suffices for these settings."""
+        """The smallest storage of moments that these settings need."""
         if self.needs_fourth or self.reads_tree:  # every class has its own tree
             return "per-class"
         if self.structure.is_diagonal:
@@ -351,11 +351,11 @@ class Settings:
             return "pooled"
         return "per-class"
 
-    # --- what they say of classes ------------------------------------------------------------
+    # --- settings for given classes ----------------------------------------------------------
 
     def group_of(self, classes: Labels) -> Codes:
         """Return the group of tied classes that each class belongs to, (K,)."""
-        # λ = 1: every class has the pooled covariance
+        # if λ = 1, every class has the pooled covariance
         is_pooled = self.regularisation.pooling == 1
         return group_codes(is_pooled or self.tied_classes, classes)
 
@@ -365,7 +365,7 @@ class Settings:
 
     @property
     def prior_pseudo_count(self) -> float | None:
-        """What is added to the weight of each class for its prior; None: priors are fixed."""
+        """Pseudo-count added to each class weight for the priors; None if priors are fixed."""
         return prior_pseudo_count(self.priors, at_mode=self.takes_mode)
 
     # --- changed copies ----------------------------------------------------------------------
@@ -373,7 +373,7 @@ class Settings:
     def with_regularisation(
         self, *, pooling: PoolingLike, shrinkage: float | None
     ) -> Settings:
-        """Return the settings with another λ and γ; None leaves one as it is."""
+        """Return the settings with other λ and γ; None keeps the current value."""
         changed = self
         if pooling is not None:
             changed = replace(changed, pooling=pooling)
@@ -384,20 +384,20 @@ class Settings:
         return changed
 
     def with_priors_of(self, weights: Floats, moments: Moments) -> Settings:
-        """Return the settings under the priors of all rows, for sums that may lack some classes."""
+        """Return the settings with the priors of all rows, for moments that may lack classes."""
         priors = self.class_priors(moments.classes, weights)
         return replace(self, priors=priors_among(moments.weights > 0, priors))
 
 
 class RequiredSums(NamedTuple):
-    """What ``Moments.of`` must collect."""
+    """The storage and fourth moments that ``Moments.of`` must collect."""
 
     storage: Literal["per-class", "pooled", "diagonal"]
     fourth: bool
 
 
 def required_sums(many: Iterable[Settings]) -> RequiredSums:
-    """Return what must be collected so that every one of these models can be estimated."""
+    """Return the sums from which every one of these models can be estimated."""
     many = list(many)
     fourth = any(settings.needs_fourth for settings in many)
     storages = {settings.storage for settings in many}
@@ -448,7 +448,7 @@ def _check_n_components(settings: Settings) -> None:
 
 
 def _check_compatible(settings: Settings) -> None:
-    """Refuse words that contradict each other; each of them is known to be right alone."""
+    """Raise if settings contradict each other; each one has been checked on its own."""
     if settings.covariance == AUTO or settings.covariance in FAMILIES:
         _check_family(settings)
     if settings.reads_tree:

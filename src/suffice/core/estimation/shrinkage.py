@@ -1,4 +1,4 @@
-"""Targets T of shrinkage, and closed forms of its intensity γ: OAS and Ledoit–Wolf."""
+"""Targets T of shrinkage, and closed forms of the intensity γ: OAS and Ledoit–Wolf."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -17,14 +17,14 @@ TargetWord: TypeAlias = Literal["diagonal", "sphere", "identity"]
 
 @dataclass(frozen=True, slots=True)
 class ShrinkageTarget:
-    """A diagonal matrix T made of Σ: diag Σ, or the sphere of equal trace, in some units."""
+    """The rule for a diagonal matrix T: diag Σ, or a sphere with the trace of Σ, in some units."""
 
-    keeps_variances: bool = False  # T = diag Σ: correlations go, variances stay
-    # T is a sphere in pooled standard deviations (Friedman), not in the features' units
+    keeps_variances: bool = False  # T = diag Σ: shrinks correlations, keeps variances
+    # T is a sphere in units of pooled standard deviations (Friedman), not in the features' units
     pooled_units: bool = False
 
     def scales(self, variances: Floats, pooled: Floats) -> Floats:
-        """Return the units in which T is a multiple of the identity, (G, d)."""
+        """Return the scale of each feature in which T is a multiple of the identity, (G, d)."""
         if self.keeps_variances:
             return unit_scale(variances)
         if self.pooled_units:
@@ -32,7 +32,7 @@ class ShrinkageTarget:
         return np.broadcast_to(1.0, variances.shape)
 
     def variances(self, variances: Floats, pooled: Floats) -> Floats:
-        """Return the diagonal of T, from those of Σ (G, d) and pooled standard deviations (d,)."""
+        """Return the diagonal of T, given the diagonals of Σ (G, d) and pooled deviations (d,)."""
         if self.keeps_variances:
             return variances
         # T = (tr(D⁻¹ Σ D⁻¹) / d) D²,  D = diag(units)
@@ -49,16 +49,16 @@ TARGETS: dict[str, ShrinkageTarget] = {
 
 @dataclass(frozen=True, slots=True)
 class Shrinkage:
-    """How far, and towards what, a covariance is shrunk.
+    """Shrinkage of a covariance towards a target, for the parameter ``shrinkage``.
 
     Parameters
     ----------
     intensity : float in [0, 1], "oas", "ledoit-wolf" or "auto"
         Friedman's γ. The closed forms "oas" and "ledoit-wolf" give each group of tied classes its
-        own γ; "auto" is chosen by cross-validation in ``fit``.
+        own γ. With "auto", ``fit`` chooses γ by cross-validation.
     target : {"diagonal", "sphere", "identity"}, default="diagonal"
-        The diagonal of the covariance; a sphere with equal trace on standardised features; or (tr Σ
-        / d) I in the units of the data.
+        "diagonal" is the diagonal of the covariance, "sphere" a sphere with equal trace on
+        standardised features, and "identity" (tr Σ / d) I in the units of the data.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def check_share(value: object, name: str) -> None:
 
 
 def oas_intensity(weight: float, scatter: Floats, scale: Floats | None = None) -> float:
-    """Return the shrinkage OAS of scaled rows: Chen et al. (2010), IEEE Trans. Signal Proc. 58."""
+    """Return the OAS shrinkage of scaled rows: Chen et al. (2010), IEEE Trans. Signal Proc. 58."""
     r, _ = _scaled(weight, scatter, scale)
     if len(r) == 1 or not weight > 0:
         return 0.0
@@ -99,7 +99,7 @@ def oas_intensity(weight: float, scatter: Floats, scale: Floats | None = None) -
 
 
 def oas_rule(n: float, d: int, trace_of_square: float, trace: float) -> float:
-    """Return the shrinkage OAS of n rows in d features, from tr R² and tr R."""
+    """Return the OAS shrinkage of n rows in d features, given tr R² and tr R."""
     # ρ = (tr R² + tr² R) / ((n + 1)(tr R² − tr² R / d))
     square_of_trace = trace**2
     spread = (n + 1) * (trace_of_square - square_of_trace / d)
@@ -113,7 +113,7 @@ def ledoit_wolf_intensity(
     fourth_moments: Floats,
     scale: Floats | None = None,
 ) -> float:
-    """Return the shrinkage of Ledoit & Wolf (2004), J. Multivariate Analysis 88, of scaled rows."""
+    """Return the shrinkage of scaled rows by Ledoit & Wolf (2004), J. Multivariate Analysis 88."""
     n = weight
     d = len(scatter)
     r, reciprocals = _scaled(weight, scatter, scale)
@@ -133,7 +133,7 @@ def ledoit_wolf_rule(
     trace_of_square: float,
     spread: float,
 ) -> float:
-    """Return the shrinkage of n rows from Σ ‖z/σ‖⁴ / n, tr R² and ‖R − (tr R / d) I‖²."""
+    """Return the shrinkage of n rows, given Σ ‖z/σ‖⁴ / n, tr R² and ‖R − (tr R / d) I‖²."""
     # γ = min(b², δ²) / δ²
     # b² = (Σ_i ‖z_i/σ‖⁴ / n − ‖R‖²) / (d n),   δ² = ‖R − (tr R / d) I‖² / d
     b2 = (quartic - trace_of_square) / (d * n)
@@ -144,7 +144,7 @@ def ledoit_wolf_rule(
 
 
 def _scaled(weight: float, scatter: Floats, scale: Floats | None) -> tuple[Floats, Floats]:
-    """Return R = M / n of scaled features (d, d), and 1 / σ, zero for constant features."""
+    """Return R = M / n of scaled features (d, d), and 1 / σ, which is 0 for constant features."""
     n = max(weight, np.finfo(float).tiny)
     squares = np.diagonal(scatter)
     units = unit_scale(squares / n) if scale is None else scale
@@ -154,10 +154,10 @@ def _scaled(weight: float, scatter: Floats, scale: Floats | None) -> tuple[Float
 
 @dataclass(frozen=True, slots=True)
 class Intensity:
-    """γ of each group: a number, or the one with the lowest expected error."""
+    """The rule for γ of each group: a number, or a closed form that minimises expected error."""
 
-    fixed: float | None = None  # γ, where it is the same for every group
-    needs_fourth: bool = False  # Ledoit–Wolf
+    fixed: float | None = None  # γ, if it is a given number
+    needs_fourth: bool = False  # whether the closed form is that of Ledoit and Wolf
 
     def intensities(
         self,
@@ -165,7 +165,7 @@ class Intensity:
         scales: Floats,
         fourths: Floats | None,
     ) -> Floats:
-        """Return γ (G,), from sums, the target's units (G, d) and Σ w z_i² z_j², where needed."""
+        """Return γ (G,), given sums, the target's units (G, d) and Σ w z_i² z_j² if needed."""
         n_groups = len(groups.weights)
         if self.fixed is not None:
             return np.full(n_groups, self.fixed)
