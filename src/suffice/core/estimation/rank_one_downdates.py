@@ -84,8 +84,8 @@ def downdated_scores(
 ) -> Floats:
     """Return log p(x | k) under the model without row x, up to a common term, (n, K).
 
-    A score is NaN if no downdate can compute it. ``report`` is called for each block, with the number
-    of its rows that have scores.
+    A score is NaN if no downdate can compute it. ``report`` is called for each block, with the
+    number of its rows that have scores.
     """
     scores = np.full((len(x), moments.n_classes), np.nan)
     regularisation = settings.regularisation
