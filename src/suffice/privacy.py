@@ -1,7 +1,7 @@
 """Exact sums, receipts of forgetting, and masked sums that only a total reveals."""
 
-from suffice.core.moments.grid import RoundingGrid
 from suffice.core.moments.masked_sums import MaskedSums
+from suffice.core.moments.rounding_grid import RoundingGrid
 from suffice.data.pairwise_masks import PrivateKey, mask, unmask
 from suffice.persistence.masked_file import load_masked, save_masked
 from suffice.persistence.receipt import Receipt

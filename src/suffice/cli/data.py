@@ -22,7 +22,7 @@ from suffice.errors import (
 
 if TYPE_CHECKING:
     from suffice.cli.terminal import Terminal
-    from suffice.core.moments.grid import RoundingGrid
+    from suffice.core.moments.rounding_grid import RoundingGrid
     from suffice.core.table.notation import Notation
     from suffice.core.table.schema import Schema
     from suffice.data.columns.roles import Roles

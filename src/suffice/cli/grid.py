@@ -15,7 +15,7 @@ from suffice.cli.terminal import Terminal
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from suffice.core.moments.grid import RoundingGrid
+    from suffice.core.moments.rounding_grid import RoundingGrid
 
 
 @subcommand(
@@ -37,7 +37,7 @@ def grid(terminal: Terminal, /, data: Data, output: Path, headroom: int) -> None
 
     Values are rounded to multiples of a power of two. Sums on the same grid can be added.
     """
-    from suffice.core.moments.grid import RoundingGrid
+    from suffice.core.moments.rounding_grid import RoundingGrid
     from suffice.data.summarize import first_numbers
     from suffice.persistence import archive
 
@@ -52,7 +52,7 @@ def grid(terminal: Terminal, /, data: Data, output: Path, headroom: int) -> None
 
 def grid_named(name: str) -> RoundingGrid | Literal["auto"]:
     """Return the grid of a file that ``suffice grid`` wrote, or the word ``auto``."""
-    from suffice.core.moments.grid import RoundingGrid
+    from suffice.core.moments.rounding_grid import RoundingGrid
 
     if name == "auto":
         return "auto"

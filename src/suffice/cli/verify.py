@@ -9,7 +9,7 @@ from suffice.cli.command import subcommand
 from suffice.cli.data import Data, load_moments
 from suffice.cli.options import COLUMNS, file_argument, option, target_option
 from suffice.cli.terminal import Terminal
-from suffice.core.moments.grid import RoundingGrid
+from suffice.core.moments.rounding_grid import RoundingGrid
 from suffice.errors import InvalidInputError
 from suffice.persistence.receipt import Receipt
 

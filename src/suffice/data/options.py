@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, TypeGuard
 
-from suffice.core.moments.grid import RoundingGrid
+from suffice.core.moments.rounding_grid import RoundingGrid
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table.notation import Notation
 from suffice.core.table.schema import Schema

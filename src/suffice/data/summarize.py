@@ -9,7 +9,7 @@ import polars as pl
 
 from suffice.core.moments import Moments
 from suffice.core.moments.exact_products import warn_of_coarse_grid
-from suffice.core.moments.grid import RoundingGrid
+from suffice.core.moments.rounding_grid import RoundingGrid
 from suffice.core.table.schema import Schema
 from suffice.data.cluster.dask import sums_of_files
 from suffice.data.columns.roles import Roles, require_columns, roles_for_learning

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.moments.exact import ExactSums
-from suffice.core.moments.grid import RoundingGrid
+from suffice.core.moments.exact_sums import ExactSums
 from suffice.core.moments.int128 import Int128
 from suffice.core.moments.moments import Moments, from_exact
+from suffice.core.moments.rounding_grid import RoundingGrid
 from suffice.errors import FileFormatError, SufficeError
 from suffice.typing import Array
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.core.moments.grid import RoundingGrid
 from suffice.core.moments.int128 import Int128
 from suffice.core.moments.masked_sums import MaskedSums, SumLayout
+from suffice.core.moments.rounding_grid import RoundingGrid
 from suffice.errors import FileFormatError, SufficeError
 from suffice.persistence import archive
 from suffice.typing import Array

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from suffice import __version__
-from suffice.core.moments.grid import RoundingGrid
 from suffice.core.moments.moments import Moments
+from suffice.core.moments.rounding_grid import RoundingGrid
 from suffice.errors import FileFormatError, InvalidInputError, MissingStatisticsError
 from suffice.persistence import archive
 

@@ -21,7 +21,7 @@ from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.posterior import Argmax, Joint, LogDensity, LogPosterior, Posterior
 from suffice.core.moments import collect, count_sums, exact_products, higher_moments
 from suffice.core.moments.count_sums import CountSums
-from suffice.core.moments.grid import BITS, RoundingGrid
+from suffice.core.moments.rounding_grid import BITS, RoundingGrid
 from suffice.core.table import Table
 from suffice.discriminative.design import CompiledDesign, Design
 from suffice.discriminative.perceptron import (

@@ -7,8 +7,8 @@ import pytest
 
 import suffice as sf
 from suffice.core.moments.exact_product_loops import split
-from suffice.core.moments.grid import RoundingGrid
 from suffice.core.moments.loops import LANES
+from suffice.core.moments.rounding_grid import RoundingGrid
 from suffice.errors import (
     FeatureMismatchError,
     ForgetError,

@@ -7,9 +7,9 @@ import pytest
 
 import suffice as sf
 from suffice.core.moments.count_sums import CountSums
-from suffice.core.moments.grid import RoundingGrid
 from suffice.core.moments.higher_moments import HigherMoments
 from suffice.core.moments.mixed_sums import MixedSums
+from suffice.core.moments.rounding_grid import RoundingGrid
 from suffice.errors import ForgetError, InvalidParameterError
 
 X = np.arange(12.0).reshape(6, 2)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from suffice import Moments
-from suffice.core.moments.grid import RoundingGrid
+from suffice.core.moments.rounding_grid import RoundingGrid
 
 X = np.random.default_rng(0).normal(size=(12, 2))
 Y = np.arange(12) % 2

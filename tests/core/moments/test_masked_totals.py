@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import suffice as sf
-from suffice.core.moments.exact import MOST_WEIGHT
-from suffice.core.moments.grid import RoundingGrid
+from suffice.core.moments.exact_sums import MOST_WEIGHT
 from suffice.core.moments.int128 import Int128
 from suffice.core.moments.masked_sums import MaskedSums, SumLayout, unmasked
+from suffice.core.moments.rounding_grid import RoundingGrid
 from suffice.errors import InvalidInputError
 
 NAMES = ("a", "b", "c")

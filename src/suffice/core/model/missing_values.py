@@ -3,9 +3,11 @@
 Only the observed features x_o of a row count. Those of a Gaussian class are Gaussian:
 
     p(x_o | k) = ∫ p(x_o, x_m | k) dx_m = N(x_o; μ_o, Σ_oo)
+    log p(x_o | k) = −½ (d_o log 2π + log|Σ_oo| + Δ²),  Δ² = (x_o − μ_o)ᵀ Σ_oo⁻¹ (x_o − μ_o)
     E[x_m | x_o, k] = μ_m + Σ_mo Σ_oo⁻¹ (x_o − μ_o)
 
-Fitting with missing values is in ``core/missing``.
+``covariance.py`` computes Δ² and log|Σ_oo|; ``gaussian.py`` and ``student.py`` compute the log
+density from them. Fitting with missing values is in ``core/missing``.
 """
 
 from __future__ import annotations

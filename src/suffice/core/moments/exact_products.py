@@ -1,6 +1,7 @@
 """The exact products of rows, P = Σ q qᵀ, and their sums s = Σ q, as integers of 128 bits.
 
-A row in steps of the grid, q, is split: hi = round(q / 2²⁰), lo = q − 2²⁰ hi. The code calls these
+``rounding_grid.py`` rounds a row to steps of the grid, q, and ``exact_sums.py`` computes the
+scatter M from P and s. Here q is split: hi = round(q / 2²⁰), lo = q − 2²⁰ hi. The code calls these
 ``upper`` and ``lower``. Their products are so small that floats add them without rounding. Matrix
 products add few rows; the compiled loops of ``exact_product_loops.py`` add many rows, in threads.
 """
@@ -12,9 +13,9 @@ import functools
 import numpy as np
 
 from suffice.core.moments.collect import SMALL, in_threads
-from suffice.core.moments.exact import MOST_WEIGHT, ExactSums, refuse_large_weight
-from suffice.core.moments.grid import BITS, RoundingGrid
+from suffice.core.moments.exact_sums import MOST_WEIGHT, ExactSums, refuse_large_weight
 from suffice.core.moments.int128 import Int128, Integers, Words
+from suffice.core.moments.rounding_grid import BITS, RoundingGrid
 from suffice.core.moments.scatter import Storage
 from suffice.core.table import Table
 from suffice.core.table.matrix import Matrix, column_name, is_by_column

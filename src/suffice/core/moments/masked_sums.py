@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.core.moments.exact import MOST_WEIGHT, ExactSums
-from suffice.core.moments.grid import RoundingGrid
+from suffice.core.moments.exact_sums import MOST_WEIGHT, ExactSums
 from suffice.core.moments.int128 import Int128
+from suffice.core.moments.rounding_grid import RoundingGrid
 from suffice.core.moments.scatter import Storage
 from suffice.core.text.lists import quoted
 from suffice.errors import InvalidInputError

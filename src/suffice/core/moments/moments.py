@@ -22,14 +22,13 @@ from suffice.core.moments.collect import (
     refuse_vanishing,
     smallest_storage,
 )
-from suffice.core.moments.exact import ExactSums
 from suffice.core.moments.exact_products import (
     exact_sums,
     refuse_incomplete,
     warn_of_coarse_grid,
 )
+from suffice.core.moments.exact_sums import ExactSums
 from suffice.core.moments.forgetting import check_held
-from suffice.core.moments.grid import RoundingGrid
 from suffice.core.moments.higher_moments import HigherMoments, PowerSums
 from suffice.core.moments.incomplete import (
     Incomplete,
@@ -39,6 +38,7 @@ from suffice.core.moments.incomplete import (
     with_patterns,
 )
 from suffice.core.moments.merging import aligned, check_features, merged, some_features
+from suffice.core.moments.rounding_grid import RoundingGrid
 from suffice.core.moments.scatter import FourthMoments, Scatter, Storage
 from suffice.core.moments.schema_change import (
     mean_filled,

@@ -9,7 +9,7 @@ from typing import Literal, Self
 import numpy as np
 import polars as pl
 
-from suffice.core.moments.grid import RoundingGrid
+from suffice.core.moments.rounding_grid import RoundingGrid
 from suffice.core.text.lists import quoted
 from suffice.data.columns.kinds import DAYS, NUMBER, is_date, kind_of_type
 from suffice.data.columns.roles import Roles

@@ -10,11 +10,11 @@ import polars as pl
 
 from suffice.core.moments import Moments
 from suffice.core.moments.collect import plan
-from suffice.core.moments.exact import ExactSums
 from suffice.core.moments.exact_products import HALF
-from suffice.core.moments.grid import BITS, RoundingGrid
+from suffice.core.moments.exact_sums import ExactSums
 from suffice.core.moments.int128 import Int128, Integers
 from suffice.core.moments.moments import from_exact
+from suffice.core.moments.rounding_grid import BITS, RoundingGrid
 from suffice.core.moments.scatter import Storage
 from suffice.data.rows.loading import encoded
 from suffice.data.sql.engines import Expression

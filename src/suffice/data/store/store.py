@@ -22,7 +22,7 @@ from suffice.data.store.totals import bytes_of, drop_unused, kept_bytes, total_o
 from suffice.data.summarize import summarize
 
 if TYPE_CHECKING:
-    from suffice.core.moments.grid import RoundingGrid
+    from suffice.core.moments.rounding_grid import RoundingGrid
     from suffice.core.table.schema import Schema
     from suffice.data.source import Progress
 

@@ -1,4 +1,8 @@
-"""Exact cross-validation: Gaussian models are computed from fold sums, others are refitted."""
+"""Exact cross-validation: Gaussian models are computed from fold sums, others are refitted.
+
+The sums of the training rows are those of the other folds added up, see ``sums_without`` in
+``folds.py``.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

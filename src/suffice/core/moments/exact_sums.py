@@ -14,8 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from suffice.core.moments.grid import RoundingGrid
 from suffice.core.moments.int128 import Int128, Integers, Pair
+from suffice.core.moments.rounding_grid import RoundingGrid
 from suffice.core.moments.scatter import PerClassScatter, PooledScatter, Storage
 from suffice.core.table.labels import union
 from suffice.errors import FeatureMismatchError, ForgetError, InvalidInputError

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import suffice as sf
 from suffice.core.moments import exact_products
-from suffice.core.moments.exact import ExactSums
-from suffice.core.moments.grid import RoundingGrid
+from suffice.core.moments.exact_sums import ExactSums
 from suffice.core.moments.int128 import Int128
+from suffice.core.moments.rounding_grid import RoundingGrid
 from suffice.errors import (
     FeatureMismatchError,
     ForgetError,
@@ -438,7 +438,7 @@ def test_scatters_of_some_classes_at_a_time_are_those_of_all(monkeypatch):
     x, y = rows(2000, 4, k=7)
     m = sf.Moments.of(x, y, exact="auto")
     together = m.exact.scatter_values()
-    monkeypatch.setattr("suffice.core.moments.exact._NUMBERS_AT_ONCE", 20)  # two classes
+    monkeypatch.setattr("suffice.core.moments.exact_sums._NUMBERS_AT_ONCE", 20)  # two classes
     assert np.array_equal(m.exact.scatter_values(), together)
 
 
