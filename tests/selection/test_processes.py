@@ -10,7 +10,7 @@ import pytest
 
 from suffice.core.threads import at_most
 from suffice.selection import processes
-from suffice.selection.processes import computed_ahead, worker_processes
+from suffice.selection.processes import computed_ahead, n_running_workers, worker_processes
 
 LIMIT = 60  # seconds; a test that waits longer has failed
 
@@ -114,6 +114,12 @@ def test_no_worker_is_started_where_none_may_help(limit, when):
 def test_those_that_are_there_will_do(worker):
     with worker_processes():
         assert processes._WORKERS.get() == (worker,)
+
+
+def test_workers_are_counted_where_they_may_help(worker):
+    assert n_running_workers() == 1
+    with worker_processes(when=False):
+        assert n_running_workers() == 0
 
 
 def test_none_is_left_at_the_end():

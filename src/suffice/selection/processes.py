@@ -83,6 +83,11 @@ def worker_processes(*modules: str, when: bool = True) -> Iterator[None]:
             worker.stop()
 
 
+def n_running_workers() -> int:
+    """Return the number of workers that ``computed_ahead`` would use."""
+    return len(_WORKERS.get())
+
+
 def _start_workers(modules: Sequence[str]) -> list[Worker]:
     """Return as many workers as can be started, at most one for each other core."""
     workers: list[Worker] = []

@@ -21,7 +21,7 @@ import suffice as sf
 from suffice.core.model.views import KernelFeatures
 from suffice.core.threads import at_most
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.evaluate.comparison import competitors
+from suffice.evaluate.comparison import comparison, competitors
 from suffice.evaluate.comparison.fit_times import FitSize, affordable
 from suffice.evaluate.comparison.judging import FromMoments, learner_of
 from suffice.evaluate.comparison.model_size import n_parameters
@@ -130,6 +130,11 @@ def test_the_same_seed_gives_the_same_answer_and_another_seed_other_folds(iris):
     one, same, other = (run.to_frame()[["error", "log_loss"]].to_numpy() for run in runs)
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
+
+
+def test_processes_meet_at_the_shortest_fits(monkeypatch):
+    monkeypatch.setattr(comparison, "expected_seconds", lambda case: case)
+    assert comparison._longest_outside([3, 0, 9, 1, 5]) == [9, 3, 0, 1, 5]
 
 
 def test_the_order_of_members_changes_nothing(iris):

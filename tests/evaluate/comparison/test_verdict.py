@@ -8,6 +8,7 @@ import pytest
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 import suffice as sf
+from suffice.evaluate.comparison import importance
 from suffice.evaluate.comparison.comparison import compared, folds_for
 from suffice.evaluate.comparison.importance import permutation_importance
 from suffice.evaluate.comparison.learning_curve import Forecast, Growth, growth
@@ -248,6 +249,37 @@ def test_importance_equals_shuffling_by_hand():
     assert (first.feature, second.feature) == ("a", "b")
     assert first.mean == pytest.approx(np.mean(rises) - outcome.error, abs=0.03)
     assert first.low < first.mean < first.high
+
+
+def test_importance_of_many_rows_is_that_of_a_sample(monkeypatch):
+    rng = np.random.default_rng(6)
+    y = np.arange(900) % 2
+    X = np.column_stack([rng.normal(size=900) + 2 * y, rng.normal(size=900)])
+    folds = folds_for(X, y, 3, None, None, 0)
+    (model,) = parse_models(["nearest neighbours"], 0)
+    outcome = compared((model,), folds, 0, keep=True)["nearest neighbours"]
+    (whole, _) = permutation_importance(model, outcome, folds, ("a", "b"))
+    monkeypatch.setattr(importance, "MOST_PREDICTIONS", 1_200)
+    (first, second) = permutation_importance(model, outcome, folds, ("a", "b"))
+    assert (first.feature, first.n_rows, second.n_rows) == ("a", 300, 300)
+    assert whole.n_rows == 900
+    assert first.low < whole.mean < first.high
+    ratio = (first.high - first.low) / (whole.high - whole.low)
+    assert 1.5 < ratio < 2.5  # √3 times as wide, and wider as there are fewer repeats
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "is_quick", "expected"),
+    [
+        (150, 4, False, (5, 150)),
+        (1000, 20, False, (3, 1000)),
+        (10_000, 16, False, (2, 1875)),
+        (10_000, 16, True, (5, 10_000)),
+        (10_000, 100, True, (2, 5000)),
+    ],
+)
+def test_columns_are_shuffled_as_often_as_time_allows(n_rows, n_columns, is_quick, expected):
+    assert importance._affordable(n_rows, n_columns, is_quick=is_quick) == expected
 
 
 def test_a_model_that_errs_like_a_constant_is_explained_by_its_log_loss():

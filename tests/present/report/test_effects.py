@@ -154,7 +154,7 @@ def found_of(X, y, **given):
 
 
 def rise(feature, mean, low, high, loss="error"):
-    return Importance(feature, loss, mean, low, high)
+    return Importance(feature, loss, mean, low, high, n_rows=150)
 
 
 def test_a_column_that_chance_explains_is_not_called_needed(rows):
@@ -167,6 +167,14 @@ def test_a_column_that_chance_explains_is_not_called_needed(rows):
         "(95 % interval −0.002 to 0.003), which may be chance."
     )
     assert effects(found) == []
+
+
+def test_importance_says_on_how_many_rows_it_is_measured(rows):
+    told = (rise("x1", 0.04, 0.01, 0.07),)
+    _, whole = importance(found_of(*rows, importance=told))
+    assert whole.note.startswith("On held-out rows, with 95 % intervals.")
+    _, part = importance(found_of(*rows, importance=(replace(told[0], n_rows=40),)))
+    assert part.note.startswith("On a sample of 40 held-out rows, with 95 % intervals.")
 
 
 @pytest.mark.parametrize(

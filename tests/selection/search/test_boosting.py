@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss
 
 from suffice.core.model.trees import BoostedTrees, reached_leaves
 from suffice.core.table import Table
-from suffice.selection.search import boosting
+from suffice.selection.search import boosting, learners
 from suffice.selection.search.boosting import fit_boosting, judge_boosting
 
 
@@ -61,6 +61,38 @@ def test_one_round_without_sampling_is_a_newton_step_in_each_leaf(monkeypatch):
         h = (weight * p * (1 - p))[inside].sum()
         assert inside.sum() >= 20
         np.testing.assert_allclose(trees.value[leaf], -0.1 * g / (h + 1.0))
+
+
+def test_rows_that_a_round_leaves_out_still_move_with_its_trees(monkeypatch):
+    y = np.arange(200) % 2
+    monkeypatch.setattr(boosting, "_ROW_SHARE", 0.6)
+    trees = fit_boosting(
+        Table.of(y[:, None].astype(float), y), n_rounds=2, n_repeats=1, seed=0
+    )
+    first, second = trees.value[trees.right[trees.roots]]  # of the rows of class 1
+    assert trees.baseline[1] == 0
+    p = 1 / (1 + np.exp(-first))
+    # −η Σ g / (Σ h + λ) of m rows that all have the same posterior
+    m = np.arange(20, 101)
+    steps = 0.1 * m * (1 - p) / (m * p * (1 - p) + 1)
+    assert np.abs(steps - second).min() < 1e-12
+
+
+def test_late_rounds_learn_at_a_higher_rate():
+    from suffice.selection.search.boosting_loops import BoostingSettings, _rate_of
+
+    settings = BoostingSettings(0.1, 60, 0.4, 12, 20, 1e-3, 1.0, 100, 4, 20)
+    rates = [_rate_of(round_, settings) for round_ in (0, 60, 90, 120, 240, 900)]
+    np.testing.assert_allclose(rates, [0.1, 0.1, 0.15, 0.2, 0.4, 0.4])
+
+
+@pytest.mark.parametrize(("most_trees", "n_repeats"), [(9, 3), (8, 2)])
+def test_many_trees_are_repeated_less_often(monkeypatch, most_trees, n_repeats):
+    x, y = rings(300, 3, 8)
+    monkeypatch.setattr(learners, "_MANY_BOOSTED_TREES", most_trees)
+    learner = learners.BoostedLearner(n_repeats=3, seed=0)
+    (trees,) = learner.learn(Table.of(x, y), [3], judging=False)
+    assert len(trees.roots) == 3 * 3 * n_repeats
 
 
 def test_the_first_split_has_the_greatest_gain(monkeypatch):

@@ -28,7 +28,13 @@ from suffice.evaluate.comparison.caveats import (
 )
 from suffice.evaluate.comparison.copied_rows import CopiesEffect, copies_effect
 from suffice.evaluate.comparison.fit_times import FitSize, affordable
-from suffice.evaluate.comparison.judging import Case, Failure, Outcome, judged
+from suffice.evaluate.comparison.judging import (
+    Case,
+    Failure,
+    Outcome,
+    expected_seconds,
+    judged,
+)
 from suffice.evaluate.comparison.models import (
     CONSTANT,
     ComparedModel,
@@ -477,7 +483,7 @@ def compared(
     """Return all models on the same folds, with posteriors and classifiers if ``keep``."""
     if all(model.name != CONSTANT for model in models):
         models = (*models, *parse_models(CONSTANT, seed))
-    cases = _cases(models, folds, seed)
+    cases = _longest_outside(_cases(models, folds, seed))
     results = judged(cases, progress, "compare", keep=keep)
     outcomes = [result for result in results if isinstance(result, Outcome)]
     outcomes.sort(key=lambda outcome: outcome.rank)
@@ -500,6 +506,15 @@ def compared(
         copies=_copies_effect(cases, outcomes, reference, seed),
         split=split,
     )
+
+
+def _longest_outside(cases: Sequence[Case]) -> list[Case]:
+    """Return the cases in an order that shares them well between processes.
+
+    This process begins with the first case and workers with the last, so they meet at short fits.
+    """
+    ranked = sorted(cases, key=expected_seconds, reverse=True)
+    return [*ranked[::2], *reversed(ranked[1::2])]
 
 
 def _copies_effect(

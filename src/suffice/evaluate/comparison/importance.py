@@ -18,9 +18,12 @@ from suffice.selection.validation.folds import Folds
 from suffice.typing import Codes, Floats, Labels, RowsLike, SklearnClassifier
 
 REPEATS = 5
+FEWEST_REPEATS = 2  # before rows are sampled
 MOST_SHOWN = 20  # columns in the result
 MOST_COLUMNS = 200  # tables with more columns get no importance
-MOST_WORK = 2_000_000  # upper limit of rows × columns × repeats that are predicted
+# upper limits of rows × columns × repeats that models with an equation and others predict
+MOST_QUICK_PREDICTIONS = 1_000_000
+MOST_PREDICTIONS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Importance:
     mean: float
     low: float  # 95 % interval over held-out rows, for the fitted models
     high: float
+    n_rows: int  # held-out rows that it was measured on, a sample where there are many
 
 
 def permutation_importance(
@@ -46,26 +50,39 @@ def permutation_importance(
     names: tuple[str, ...],
     seed: int = 0,
 ) -> tuple[Importance, ...]:
-    """Return the rise of the loss by column, largest first; empty for very many columns."""
-    work = len(folds.judged_rows) * len(names) * REPEATS
-    if not outcome.learnt or work > MOST_WORK or len(names) > MOST_COLUMNS:
+    """Return the rise of the loss by column, largest first; empty for very many columns.
+
+    Large tables are shuffled fewer times, then a sample of their held-out rows is used.
+    """
+    if not outcome.learnt or len(names) > MOST_COLUMNS:
         return ()
+    n_held_out = len(outcome.held_out.rows)
+    n_repeats, n_rows = _affordable(n_held_out, len(names), is_quick=model.has_equation)
     learner = learner_of(model.estimator, folds.X, is_plain=folds.is_plain)
     rng = np.random.default_rng(seed)
     fold_rises = []
+    kept = []  # places of the rows among all held-out ones
+    n_before = 0
     for (_, test), learnt in zip(folds.splits, outcome.learnt, strict=True):
-        shown = learner.rows_to_predict(folds, test)
+        places = np.arange(len(test))
+        if n_rows < n_held_out:
+            n_drawn = max(round(len(test) * n_rows / n_held_out), 1)
+            places = np.sort(rng.permutation(len(test))[:n_drawn])
+        drawn = test[places]
+        shown = learner.rows_to_predict(folds, drawn)
+        truth = folds.codes[drawn]
         fold_rises.append(
-            _rises(learnt, shown, folds.codes[test], folds.classes, len(names), rng)
+            _rises(learnt, shown, truth, folds.classes, len(names), n_repeats, rng)
         )
+        kept.append(n_before + places)
+        n_before += len(test)
     rises = np.concatenate(fold_rises, axis=3)
+    order = np.concatenate(kept)
+    weights = outcome.held_out.weights[order]
+    units = outcome.units[order]
+    by_error = _importances(rises[:, :, ERROR], LOSSES[ERROR], names, weights, units)
+    by_log_loss = _importances(rises[:, :, LOG_LOSS], LOSSES[LOG_LOSS], names, weights, units)
     rows = outcome.held_out
-    by_error = _importances(
-        rises[:, :, ERROR], LOSSES[ERROR], names, rows.weights, outcome.units
-    )
-    by_log_loss = _importances(
-        rises[:, :, LOG_LOSS], LOSSES[LOG_LOSS], names, rows.weights, outcome.units
-    )
     shares = np.bincount(rows.truth, rows.weights) / rows.weights.sum()
     # with no fewer errors than the constant model, there is no gain to explain
     explains_error = by_error[0].low > 0 and outcome.error < 1 - shares.max()
@@ -74,12 +91,20 @@ def permutation_importance(
     return by_log_loss
 
 
+def _affordable(n_rows: int, n_columns: int, *, is_quick: bool) -> tuple[int, int]:
+    """Return how often columns are shuffled, and among how many held-out rows."""
+    most = MOST_QUICK_PREDICTIONS if is_quick else MOST_PREDICTIONS
+    n_repeats = int(np.clip(most // (n_rows * n_columns), FEWEST_REPEATS, REPEATS))
+    return n_repeats, min(n_rows, max(most // (n_repeats * n_columns), 1))
+
+
 def _rises(
     learnt: SklearnClassifier,
     shown: RowsLike,
     truth: Codes,
     classes: Labels,
     n_columns: int,
+    n_repeats: int,
     rng: np.random.Generator,
 ) -> Floats:
     """Return the rises of error and log-loss for each row of a fold and each column, (2, d, 2, n).
@@ -89,19 +114,19 @@ def _rises(
     """
     n = len(truth)
     before = _losses(learnt, shown, truth, classes)
-    repeated_truth = np.tile(truth, REPEATS)
-    copies = taken(shown, np.tile(np.arange(n), REPEATS))
+    repeated_truth = np.tile(truth, n_repeats)
+    copies = taken(shown, np.tile(np.arange(n), n_repeats))
     received = []
     given = []
     for j in range(n_columns):
         # each repeat is shuffled on its own
-        order = np.concatenate([copy * n + _cycle(n, rng) for copy in range(REPEATS)])
+        order = np.concatenate([copy * n + _cycle(n, rng) for copy in range(n_repeats)])
         after = _losses(learnt, _shuffled(copies, j, order), repeated_truth, classes)
-        rises = after - np.tile(before, REPEATS)
+        rises = after - np.tile(before, n_repeats)
         by_giver = np.empty_like(rises)
         by_giver[:, order] = rises
-        received.append(rises.reshape(2, REPEATS, n).mean(1))
-        given.append(by_giver.reshape(2, REPEATS, n).mean(1))
+        received.append(rises.reshape(2, n_repeats, n).mean(1))
+        given.append(by_giver.reshape(2, n_repeats, n).mean(1))
     return np.stack([received, given])
 
 
@@ -157,6 +182,7 @@ def _importances(
             mean=float(mean[j]),
             low=float(mean[j] - half[j]),
             high=float(mean[j] + half[j]),
+            n_rows=len(w),
         )
         for j in order
     )

@@ -22,7 +22,7 @@ from suffice.core.decision.predictions import Predictions, among_classes
 from suffice.core.moments import Moments
 from suffice.core.progress import Progress, Wish
 from suffice.core.table.matrix import is_complete, taken
-from suffice.core.threads import usable_cores
+from suffice.core.threads import at_most, usable_cores
 from suffice.errors import DegenerateDataWarning
 from suffice.estimators.encoder import TableEncoder, takes
 from suffice.evaluate.comparison.fit_times import FitSize, seconds_to_fit
@@ -30,13 +30,13 @@ from suffice.evaluate.comparison.model_size import is_readable, n_parameters
 from suffice.evaluate.comparison.models import ComparedModel
 from suffice.evaluate.curves.reliability import BINS, reliability
 from suffice.evaluate.curves.thresholds import mean_area
-from suffice.selection.processes import computed_ahead, worker_processes
+from suffice.selection.processes import computed_ahead, n_running_workers, worker_processes
 from suffice.selection.validation.cross_validation import is_read_from_moments
 from suffice.selection.validation.fitting import fitted, is_gaussian, weight_name
 from suffice.selection.validation.folds import Folds
 from suffice.typing import Codes, Floats, RowsLike, SklearnClassifier
 
-_SMALL = 1 << 20  # with fewer numbers in X, BLAS threads only wait for each other
+_SMALL = 1 << 20  # with fewer numbers in X, processes gain more than BLAS threads
 _MANY = 5_000  # with at least this many rows, threads make a forest faster
 _LONG = 2.0  # if all fits take longer, a worker process pays off
 _ONE_AT_A_TIME = threading.RLock()  # warning filters are shared by the whole process
@@ -301,25 +301,34 @@ def judged(
 
 @contextmanager
 def _workers_for(cases: Sequence[Case]) -> Iterator[None]:
-    """Choose one thread for small tables, processes for long fits, and all cores for forests."""
+    """Choose processes for long fits of small tables, and all cores for forests of large ones."""
     folds = cases[0].folds
     n_rows = len(folds.codes)
+    is_small = n_rows * getattr(folds.X, "shape", (0, 1))[1] < _SMALL
+    seconds = sum(len(case.folds.splits) * expected_seconds(case) for case in cases)
+    with worker_processes(when=is_small and seconds > _LONG):
+        # workers use a core each
+        n_threads = max(usable_cores() // (1 + n_running_workers()), 1)
+        forest_threads = (
+            parallel_config("threading", n_jobs=n_threads)
+            if n_rows >= _MANY
+            else nullcontext()
+        )
+        with (
+            at_most(n_threads if n_running_workers() else None),
+            threadpool_limits(1 if is_small else None),
+            forest_threads,
+        ):
+            yield
+
+
+def expected_seconds(case: Case) -> float:
+    """Return about how long a model takes to fit one fold; 0 where it is not known."""
+    folds = case.folds
     n_columns = getattr(folds.X, "shape", (0, 1))[1]
-    is_small = n_rows * n_columns < _SMALL
-    has_many_rows = n_rows >= _MANY
-    size = FitSize(n_rows, n_columns, len(folds.classes))
-    seconds = sum(
-        len(case.folds.splits) * seconds_to_fit(case.model.name, size) for case in cases
+    return seconds_to_fit(
+        case.model.name, FitSize(len(folds.codes), n_columns, len(folds.classes))
     )
-    forest_threads = (
-        parallel_config("threading", n_jobs=usable_cores()) if has_many_rows else nullcontext()
-    )
-    with (
-        threadpool_limits(1 if is_small else None),
-        forest_threads,
-        worker_processes(when=is_small and not has_many_rows and seconds > _LONG),
-    ):
-        yield
 
 
 def _judged(

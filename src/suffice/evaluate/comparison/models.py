@@ -257,6 +257,11 @@ class ComparedModel:
         return STABLE_SHARE if is_stable else UNSTABLE_SHARE
 
     @property
+    def has_equation(self) -> bool:
+        """Whether scores are linear or quadratic in the features, so that it predicts quickly."""
+        return type(core(self.estimator)).__name__ in STABLE
+
+    @property
     def is_generative(self) -> bool:
         """Whether it models the features of each class, p(x | k)."""
         return any(hasattr(core(self.estimator), name) for name in DENSITIES)

@@ -133,8 +133,12 @@ def importance(findings: Findings) -> list[page.Block]:
 
 
 def _importance_note(findings: Findings) -> str:
+    n_rows = findings.importance[0].n_rows
+    rows = "held-out rows"
+    if n_rows < len(findings.held_out.rows):
+        rows = f"a sample of {n_rows:,} held-out rows"
     sentences = [
-        "On held-out rows, with 95 % intervals.",
+        f"On {rows}, with 95 % intervals.",
         "Read strongly correlated columns together: one may stand in for another, and shuffling "
         "one makes rows that never occur.",
     ]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -34,6 +34,7 @@ from suffice.evaluate.curves.feature_separation import separation
 from suffice.evaluate.diagnostics import Calibration, calibration
 from suffice.evaluate.diagnostics.data import DataChecks, data_checks
 from suffice.present.report.documented_table import DocumentedTable
+from suffice.selection.processes import computed_ahead
 from suffice.selection.validation.fitting import fitted
 from suffice.selection.validation.fold_rows import FoldsLike
 from suffice.selection.validation.folds import Folds
@@ -198,51 +199,93 @@ def judge(
     checks = _without_answered_hint(checks, comparison)
     comparison = _with_data_caveats(comparison, checks, data)
     fits_sample_only = member.is_slow and data.table.n_rows > MANY_ROWS
+    rows = _Rows(sample if fits_sample_only else data, sample, others)
     with recorded_warnings():
-        estimator = fitted_on(sample if fits_sample_only else data, member.estimator)
-        tested = None
-        if others is not None and fits_sample_only:
-            tested = _error_on(others, estimator)
-        elif others is not None:
-            tested = _error_on(others, fitted_on(sample, member.estimator))
-        gaussian = gaussian_behind(estimator, data)
-        importance: tuple[Importance, ...] = ()
-        learning_curve = None
-        if not settings.fast:
-            learning_curve = _learning_curve(
-                member, comparison[member.name], folds, settings.seed
-            )
-            importance = permutation_importance(
-                member, comparison[member.name], folds, sample.columns, settings.seed
-            )
+        study = _studied(member, comparison[member.name], folds, rows, settings)
+        gaussian = gaussian_behind(study.estimator, data)
     fold_models = comparison[member.name].learnt
-    comparison = _without_fold_models(comparison, n_parameters(estimator))
+    comparison = _without_fold_models(comparison, n_parameters(study.estimator))
     held_out = comparison[member.name].held_out.in_order()
     calibrated = _calibration(held_out, simulations=199 if settings.fast else 999)
     verdict = verdict_on(
         comparison,
         chosen=settings.estimator is None,
-        tested=tested,
+        tested=study.tested,
         last=() if calibrated is None else calibrated.caveats,
     )
     return Findings(
         data=data,
         sample=sample,
         comparison=comparison,
-        estimator=estimator,
+        estimator=study.estimator,
         gaussian=gaussian,
         held_out=held_out,
         checks=checks,
         calibration=calibrated,
         verdict=verdict,
-        importance=importance,
-        growth=learning_curve,
+        importance=study.importance,
+        growth=study.growth,
         fast=settings.fast,
         learnt_from=f"a sample of {len(sample.ids):,} rows"
         if fits_sample_only
         else "all rows",
         fold_models=fold_models,
     )
+
+
+class _Rows(NamedTuple):
+    """The rows that the chosen model is fitted to, those it is evaluated on, and others."""
+
+    fitted: DocumentedTable
+    sample: DocumentedTable
+    others: DocumentedTable | None  # which the choice of the model has not seen
+
+
+class _Study(NamedTuple):
+    """The chosen model fitted, and what only this model is studied for."""
+
+    estimator: Any
+    tested: ChoiceEstimate | None  # its error on other rows, None where there are none
+    importance: tuple[Importance, ...]
+    growth: Growth | None
+
+
+def _studied(
+    member: ComparedModel,
+    outcome: Outcome,
+    folds: Folds,
+    rows: _Rows,
+    settings: ReportSettings,
+) -> _Study:
+    """Return the chosen model, fitted, with its error on other rows and its importances."""
+    learning_curve = None
+    importance: tuple[Importance, ...] = ()
+    if not settings.fast:
+        learning_curve = _learning_curve(member, outcome, folds, settings.seed)
+    # another process may test the model while this one fits it to all rows
+    work = (member.estimator, rows._replace(fitted=rows.sample))
+    has_test = rows.others is not None and rows.fitted is not rows.sample
+    ahead = [0] if has_test and member.travels else []
+    with computed_ahead(_tested, work, ahead) as tested_elsewhere:
+        estimator = fitted_on(rows.fitted, member.estimator)
+        if not settings.fast:
+            importance = permutation_importance(
+                member, outcome, folds, rows.sample.columns, settings.seed
+            )
+        tested = None
+        if has_test:
+            tested = tested_elsewhere(0) or _tested(work, 0)
+        elif rows.others is not None:
+            tested = _error_on(rows.others, estimator)
+    return _Study(estimator, tested, importance, learning_curve)
+
+
+def _tested(work: tuple[SklearnClassifier, _Rows], _: int) -> ChoiceEstimate | None:
+    """Return the error on other rows of a model that is fitted to the sample."""
+    estimator, rows = work
+    if rows.others is None:
+        return None
+    return _error_on(rows.others, fitted_on(rows.sample, estimator))
 
 
 def _with_data_caveats(

@@ -1,17 +1,21 @@
 """Boosted trees, with the number of rounds chosen on held-out rows."""
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from suffice.core.model.trees import BoostedTrees
 from suffice.core.table import Table
+from suffice.core.threads import side_by_side
 from suffice.selection.search.tree_growing import bin_edges, bounded_columns
 from suffice.typing import Codes, Floats
 
 N_EDGES = 127  # split points per feature, at quantiles
-MOST_ROUNDS = 400
-_RATE = 0.1
+MOST_ROUNDS = 240
+_RATE = 0.1  # learning rate of the first rounds
+_STEADY_ROUNDS = 60  # after so many rounds, the learning rate grows
+_LARGEST_RATE = 0.4
 _MIN_LEAF_ROWS = 20
 _MIN_LEAF_CURVATURE = 1e-3
 _L2 = 1.0
@@ -21,6 +25,7 @@ _FEATURE_SHARE = 0.6  # with more features, the share that a tree may split on
 _PATIENCE = 20  # boosting stops after this many rounds without a lower held-out loss
 _FEWEST_LEAVES = 12
 _MOST_LEAVES = 40
+_Trees: TypeAlias = tuple[Codes, Codes, Codes, Codes, Floats]  # without their losses
 _PSEUDO_COUNT = 0.5  # added to each class in the scores before the first tree
 
 
@@ -46,11 +51,14 @@ def fit_boosting(table: Table, *, n_rounds: int, n_repeats: int, seed: int) -> B
     edges = bin_edges(bounded_columns(table.x), N_EDGES)
     nobody = table.take(np.zeros(0, np.intp))
     n_outputs = 1 if table.n_classes == 2 else table.n_classes
+
+    def boosted(repeat: int) -> _Trees:
+        return _boosted(table, edges, nobody, n_rounds=n_rounds, seed=seed + repeat)[:5]
+
     repeats = []
     n_nodes = 0
-    for repeat in range(n_repeats):
-        parts = _boosted(table, edges, nobody, n_rounds=n_rounds, seed=seed + repeat)
-        roots, children, feature, split_bin, value = parts[:5]
+    for parts in side_by_side(boosted, range(n_repeats), n_numbers=table.x.size):
+        roots, children, feature, split_bin, value = parts
         is_leaf = children[:, 0] == np.arange(len(children))
         threshold = np.where(is_leaf, 0.0, edges[feature, split_bin])
         class_of_tree = np.arange(len(roots)) % n_outputs + table.n_classes - n_outputs
@@ -99,6 +107,8 @@ def _boosted(
     n_tried = min(d, max(_FEW_FEATURES, round(_FEATURE_SHARE * d)))
     settings = BoostingSettings(
         rate=_RATE,
+        steady_rounds=_STEADY_ROUNDS,
+        largest_rate=_LARGEST_RATE,
         n_leaves=n_leaves,
         min_leaf_rows=_MIN_LEAF_ROWS,
         min_leaf_curvature=_MIN_LEAF_CURVATURE,

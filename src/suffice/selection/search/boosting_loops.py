@@ -16,7 +16,9 @@ _LEAST_CURVATURE = 1e-16
 class BoostingSettings(NamedTuple):
     """Settings of gradient boosting."""
 
-    rate: float  # learning rate η
+    rate: float  # learning rate η of the first rounds
+    steady_rounds: int  # after which η grows in proportion to the rounds
+    largest_rate: float
     n_leaves: int  # largest number of leaves of a tree
     min_leaf_rows: int
     min_leaf_curvature: float  # smallest Σ h in a leaf
@@ -76,21 +78,25 @@ def boost(
     n_drawn = settings.n_rows
     n_features = settings.n_features
     rows = np.arange(n)
+    held_rows = np.arange(held_bins.shape[1])
     order = np.arange(d)
     tree_rows = np.empty(n_drawn, np.intp)
     gradient = np.empty(n_drawn)
     curvature = np.empty(n_drawn)
-    n_bins = 1
+    n_bins = np.ones(d, np.intp)
     for j in range(d):
-        n_bins = max(n_bins, int(bins[j].max()) + 1)
+        n_bins[j] = int(bins[j].max()) + 1
     # sums of gradient, curvature and rows, for each leaf and bin
-    sums = np.zeros((settings.n_leaves, n_features, n_bins, 3))
+    sums = np.zeros((settings.n_leaves, n_features, n_bins.max(), 3))
+    leaf_edges = np.zeros((settings.n_leaves, 2), np.intp)
+    leaf_nodes = np.zeros(settings.n_leaves, np.intp)
     n_nodes = 0
     n_trees = 0
     n_done = 0
     for round_ in range(n_rounds):
         _softmax(scores, posterior)
         _draw(rows, n_drawn)
+        rate = _rate_of(round_, settings)
         for output in range(n_outputs):
             k = first_output + output
             _draw(order, n_features)
@@ -101,25 +107,38 @@ def boost(
                 # g = w (p − y),  h = w p (1 − p)
                 gradient[i] = weights[row] * (p - (codes[row] == k))
                 curvature[i] = weights[row] * max(p * (1 - p), _LEAST_CURVATURE)
-            roots[n_trees] = n_nodes
-            n_nodes = _grow_tree(
+            root = n_nodes
+            roots[n_trees] = root
+            n_leaves = _grow_tree(
                 bins,
+                n_bins,
                 tree_rows,
                 gradient,
                 curvature,
                 order[:n_features],
                 sums,
+                rate,
                 settings,
-                n_nodes,
+                root,
                 children,
                 feature,
                 split_bin,
                 value,
+                leaf_nodes,
+                leaf_edges,
             )
-            root = roots[n_trees]
+            n_nodes = root + 2 * n_leaves - 1
             n_trees += 1
-            _add_tree(bins, root, children, feature, split_bin, value, scores, k)
-            _add_tree(held_bins, root, children, feature, split_bin, value, held_scores, k)
+            # the drawn rows are sorted by leaf; all other rows descend the tree
+            for leaf in range(n_leaves):
+                step = value[leaf_nodes[leaf]]
+                for i in range(leaf_edges[leaf, 0], leaf_edges[leaf, 1]):
+                    scores[tree_rows[i], k] += step
+            others = rows[n_drawn:]
+            _add_tree(bins, others, root, children, feature, split_bin, value, scores, k)
+            _add_tree(
+                held_bins, held_rows, root, children, feature, split_bin, value, held_scores, k
+            )
         n_done = round_ + 1
         losses[n_done] = _log_loss(held_scores, held_codes, held_weights)
         if losses[n_done] < losses[best_round]:
@@ -136,6 +155,16 @@ def boost(
         losses[: n_done + 1].copy(),
         best_scores,
     )
+
+
+@njit(nogil=True)
+def _rate_of(round_: int, settings: BoostingSettings) -> float:
+    """Return η of a round.
+
+    The penalty of leaf values slows late rounds, when the gradients and curvatures are small.
+    """
+    growth = max(1.0, round_ / settings.steady_rounds)
+    return float(min(settings.rate * growth, settings.largest_rate))
 
 
 @njit(nogil=True)
@@ -190,6 +219,7 @@ def _log_loss(scores: Floats, codes: Codes, weights: Floats) -> float:
 @njit(nogil=True)
 def _add_tree(
     bins: Bins,
+    rows: Codes,
     root: int,
     children: Codes,
     feature: Codes,
@@ -198,99 +228,116 @@ def _add_tree(
     scores: Floats,
     k: int,
 ) -> None:
-    """Add to each row's score of class k the value of the leaf that the row reaches."""
-    for i in range(bins.shape[1]):
+    """Add to the score of class k of some rows the value of the leaf that each row reaches."""
+    for row in rows:
         node = root
         while children[node, 0] != node:
-            node = children[node, 0 if bins[feature[node], i] <= split_bin[node] else 1]
-        scores[i, k] += value[node]
+            node = children[node, 0 if bins[feature[node], row] <= split_bin[node] else 1]
+        scores[row, k] += value[node]
 
 
 @njit(nogil=True, error_model="numpy")
 def _grow_tree(
     bins: Bins,
+    n_bins: Codes,
     rows: Codes,
     gradient: Floats,
     curvature: Floats,
     features: Codes,
     sums: Floats,
+    rate: float,
     settings: BoostingSettings,
-    first_node: int,
+    root: int,
     children: Codes,
     feature: Codes,
     split_bin: Codes,
     value: Floats,
+    leaf_nodes: Codes,
+    leaf_edges: Codes,
 ) -> int:
-    """Grow a tree by splitting the leaf with the largest gain; return the next free node."""
+    """Grow a tree by splitting the leaf with the largest gain; return the number of leaves.
+
+    ``rows`` are sorted by leaf: the rows of leaf i are between ``leaf_edges[i]``, and its node is
+    ``leaf_nodes[i]``.
+    """
     n_leaves = settings.n_leaves
-    node_of = np.zeros(n_leaves, np.intp)
-    start = np.zeros(n_leaves, np.intp)
-    end = np.zeros(n_leaves, np.intp)
     gain = np.full(n_leaves, -1.0)
     best_feature = np.zeros(n_leaves, np.intp)
     best_bin = np.zeros(n_leaves, np.intp)
-    root = first_node
-    node_of[0] = root
-    end[0] = len(rows)
-    children[root, 0] = root
-    children[root, 1] = root
-    value[root] = _leaf_value(gradient, curvature, settings)
+    place = np.arange(n_leaves)  # of the sums of each leaf
+    leaf_nodes[0] = root
+    leaf_edges[0, 0] = 0
+    leaf_edges[0, 1] = len(rows)
+    children[root] = root
     n_nodes = root + 1
-    _fill_sums(bins, rows, gradient, curvature, features, sums[0])
-    gain[0], best_feature[0], best_bin[0] = _best_split(sums[0], settings)
-    for n_grown in range(1, n_leaves):
+    _fill_sums(bins, n_bins, rows, gradient, curvature, features, sums[0])
+    gain[0], best_feature[0], best_bin[0] = _best_split(sums[0], n_bins, features, settings)
+    n_grown = 1
+    while n_grown < n_leaves:
         leaf = int(gain[:n_grown].argmax())
         if gain[leaf] <= 0.0:
             break
-        lo = start[leaf]
-        hi = end[leaf]
+        lo, hi = leaf_edges[leaf]
         j = features[best_feature[leaf]]
         last_bin = best_bin[leaf]
         middle = lo + _partition(
             bins[j], last_bin, rows[lo:hi], gradient[lo:hi], curvature[lo:hi]
         )
-        node = node_of[leaf]
+        node = leaf_nodes[leaf]
         feature[node] = j
         split_bin[node] = last_bin
         children[node, 0] = n_nodes
         children[node, 1] = n_nodes + 1
-        for child in range(n_nodes, n_nodes + 2):
-            children[child, 0] = child
-            children[child, 1] = child
-        value[n_nodes] = _leaf_value(gradient[lo:middle], curvature[lo:middle], settings)
-        value[n_nodes + 1] = _leaf_value(gradient[middle:hi], curvature[middle:hi], settings)
+        children[n_nodes] = n_nodes
+        children[n_nodes + 1] = n_nodes + 1
         # the left child replaces the leaf, the right child is a new leaf
-        node_of[leaf] = n_nodes
-        end[leaf] = middle
-        node_of[n_grown] = n_nodes + 1
-        start[n_grown] = middle
-        end[n_grown] = hi
+        other = n_grown
+        leaf_nodes[leaf] = n_nodes
+        leaf_edges[leaf, 1] = middle
+        leaf_nodes[other] = n_nodes + 1
+        leaf_edges[other, 0] = middle
+        leaf_edges[other, 1] = hi
         n_nodes += 2
-        if n_grown + 1 == n_leaves:
-            break
+        n_grown += 1
+        gain[leaf] = -1.0
+        larger = max(middle - lo, hi - middle)
+        if n_grown == n_leaves or larger < 2 * settings.min_leaf_rows:
+            continue
         # sum the smaller child's rows; subtract to get the larger child's sums
-        is_left_small = middle - lo <= hi - middle
-        small = leaf if is_left_small else n_grown
-        large = n_grown if is_left_small else leaf
-        if is_left_small:
-            sums[large] = sums[leaf]
-        part = slice(start[small], end[small])
-        _fill_sums(bins, rows[part], gradient[part], curvature[part], features, sums[small])
-        sums[large] -= sums[small]
-        for side in (leaf, n_grown):
-            gain[side], best_feature[side], best_bin[side] = _best_split(sums[side], settings)
-    return n_nodes
+        small, large = (leaf, other) if middle - lo <= hi - middle else (other, leaf)
+        place[large], place[small] = place[leaf], place[other]
+        small_sums = sums[place[small]]
+        large_sums = sums[place[large]]
+        part = slice(leaf_edges[small, 0], leaf_edges[small, 1])
+        _fill_sums(
+            bins, n_bins, rows[part], gradient[part], curvature[part], features, small_sums
+        )
+        for at in range(len(features)):
+            for b in range(n_bins[features[at]]):
+                for i in range(3):
+                    large_sums[at, b, i] -= small_sums[at, b, i]
+        for side in (leaf, other):
+            gain[side], best_feature[side], best_bin[side] = _best_split(
+                sums[place[side]], n_bins, features, settings
+            )
+    for leaf in range(n_grown):
+        part = slice(leaf_edges[leaf, 0], leaf_edges[leaf, 1])
+        value[leaf_nodes[leaf]] = _leaf_value(gradient[part], curvature[part], rate, settings)
+    return n_grown
 
 
 @njit(nogil=True)
-def _leaf_value(gradient: Floats, curvature: Floats, settings: BoostingSettings) -> float:
+def _leaf_value(
+    gradient: Floats, curvature: Floats, rate: float, settings: BoostingSettings
+) -> float:
     """Return −η Σ g / (Σ h + λ)."""
-    return float(-settings.rate * gradient.sum() / (curvature.sum() + settings.l2))
+    return float(-rate * gradient.sum() / (curvature.sum() + settings.l2))
 
 
 @njit(nogil=True)
 def _fill_sums(
     bins: Bins,
+    n_bins: Codes,
     rows: Codes,
     gradient: Floats,
     curvature: Floats,
@@ -298,10 +345,11 @@ def _fill_sums(
     sums: Floats,
 ) -> None:
     """Write Σ g, Σ h and the number of rows for each feature and bin, (d, B, 3)."""
-    sums[:] = 0.0
     for at in range(len(features)):
-        column = bins[features[at]]
+        j = features[at]
+        column = bins[j]
         total = sums[at]
+        total[: n_bins[j]] = 0.0
         for i in range(len(rows)):
             b = column[rows[i]]
             total[b, 0] += gradient[i]
@@ -310,20 +358,25 @@ def _fill_sums(
 
 
 @njit(nogil=True, error_model="numpy")
-def _best_split(sums: Floats, settings: BoostingSettings) -> tuple[float, int, int]:
+def _best_split(
+    sums: Floats, n_bins: Codes, features: Codes, settings: BoostingSettings
+) -> tuple[float, int, int]:
     """Return the gain, the feature's position and the last bin on the left; gain −1 if none."""
     best = 0.0
     place = -1
     last = 0
-    g_all = sums[0, :, 0].sum()
-    h_all = sums[0, :, 1].sum()
-    n_all = sums[0, :, 2].sum()
+    n_first = n_bins[features[0]]
+    g_all = sums[0, :n_first, 0].sum()
+    h_all = sums[0, :n_first, 1].sum()
+    n_all = sums[0, :n_first, 2].sum()
+    if n_all < 2 * settings.min_leaf_rows or h_all < 2 * settings.min_leaf_curvature:
+        return -1.0, 0, 0
     whole = g_all**2 / (h_all + settings.l2)
     for at in range(len(sums)):
         g = 0.0
         h = 0.0
         n = 0.0
-        for b in range(sums.shape[1] - 1):
+        for b in range(n_bins[features[at]] - 1):
             if sums[at, b, 2] == 0.0:
                 continue
             g += sums[at, b, 0]

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.core.table import Table
-from suffice.selection.search.boosting import judge_boosting
+from suffice.core.threads import side_by_side
+from suffice.selection.search.boosting import HeldOutBoosting, judge_boosting
 from suffice.selection.search.candidates import LearnerCandidate, doubt_of
 from suffice.selection.search.learners import BoostedLearner, Learner
 from suffice.selection.search.ranking import Judged
@@ -87,9 +88,8 @@ def boosted_posteriors(learner: BoostedLearner, cells: Cells) -> tuple[Floats, i
     guess.
     """
     table = cells.table
-    posteriors = np.full((1, table.n_rows, table.n_classes), 1 / table.n_classes)
-    n_rounds = []
-    for f in judging_folds(cells):
+
+    def judged(f: int) -> tuple[_Fold, HeldOutBoosting]:
         fold = _fold_tables(cells, table, f)
         held_out = table.take(fold.held_rows)
         has_learnt_class = np.isin(held_out.codes, fold.present)
@@ -99,7 +99,12 @@ def boosted_posteriors(learner: BoostedLearner, cells: Cells) -> tuple[Floats, i
         # rows of a class without training rows get weight 0
         weight = np.where(has_learnt_class, held_out.weights, 0.0)
         held_out = replace(held_out, codes=codes, classes=fold.train.classes, weight=weight)
-        boosting = judge_boosting(fold.train, held_out, learner.seed)
+        return fold, judge_boosting(fold.train, held_out, learner.seed)
+
+    posteriors = np.full((1, table.n_rows, table.n_classes), 1 / table.n_classes)
+    n_rounds = []
+    folds = judging_folds(cells).tolist()
+    for fold, boosting in side_by_side(judged, folds, n_numbers=table.x.size):
         n_rounds.append(boosting.n_rounds)
         posteriors[0, fold.held_rows] = 0.0
         posteriors[0, fold.held_rows, fold.present] = boosting.posterior.T

@@ -29,6 +29,7 @@ _MOST_NEWTON_COEFFICIENTS = 200
 _MOST_TREE_ROWS = 5_000  # training rows of one tree
 _N_TREES = 72
 _N_JUDGED_TREES = 24  # number of trees when learners are evaluated on a large table
+_MANY_BOOSTED_TREES = 1_000  # with more trees in one fit, boosting is repeated at most twice
 _FEW_NUMBERS = 10_000  # with at most this many cells, evaluation uses all trees
 
 
@@ -188,10 +189,13 @@ class BoostedLearner:
         *,
         judging: bool,  # noqa: ARG002
     ) -> list[PosteriorModel]:
+        n_outputs = 1 if table.n_classes == 2 else table.n_classes
         models: list[PosteriorModel] = []
         for n_rounds in chosen:
-            model = fit_boosting(
-                table, n_rounds=n_rounds, n_repeats=self.n_repeats, seed=self.seed
-            )
+            # many trees vary less, and take longer
+            n_repeats = self.n_repeats
+            if n_rounds * n_outputs > _MANY_BOOSTED_TREES:
+                n_repeats = min(n_repeats, 2)
+            model = fit_boosting(table, n_rounds=n_rounds, n_repeats=n_repeats, seed=self.seed)
             models.append(model)
         return models
