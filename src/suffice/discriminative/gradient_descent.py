@@ -8,6 +8,7 @@ import numpy as np
 
 from suffice.discriminative.design import Design
 from suffice.discriminative.logistic_loss import Objective, steepest
+from suffice.discriminative.penalty import penalty_gradient
 from suffice.discriminative.problem import Problem
 from suffice.discriminative.solver import Solver
 from suffice.discriminative.stopping import Step, Stopping
@@ -201,7 +202,10 @@ def one_pass(
         batch = design.take(rows)
         _, g, _ = Design(batch).sums(phi)
         # φ ← φ − η_t M⁻¹ (mean gradient of the batch + λ M φ / W)
-        g = g / (mean_weight * batch.n_rows) + objective.penalty_gradient(phi) / weight
+        g = (
+            g / (mean_weight * batch.n_rows)
+            + penalty_gradient(phi, objective.penalty) / weight
+        )
         phi = phi - rate(t) * steepest(g, batch.n_classes)
         t += 1
         average = average + (_FORGETTING + 1) / (t + _FORGETTING) * (phi - average)

@@ -12,21 +12,13 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from suffice.core.table.foreign import DeviceArray, Namespace
+from suffice.discriminative.penalty import gram, penalty_gradient
 from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
     from suffice.discriminative.design import Design
 
 A = TypeVar("A", Floats, DeviceArray)
-
-
-def gram(n_classes: int) -> Floats:
-    """Return M with Σ_k |w_k|² = tr φᵀMφ, shape (C, C); two classes have one vector w = φ."""
-    c = n_classes - 1
-    if c == 1:
-        return np.ones((1, 1))
-    # φ_k = w_k − w_1, Σ w_k = 0:  Σ |w_k|² = Σ |φ_k|² − K |φ̄|²,  φ̄ = Σ φ_k / K
-    return np.eye(c) - 1.0 / n_classes
 
 
 def steepest(gradient: Floats, n_classes: int) -> Floats:
@@ -156,9 +148,7 @@ class Objective:
 
     .. math::  \sum_i -w_i \log p(y_i | z_i) + \tfrac12 \sum_j \lambda_j \phi_j^\top M \phi_j
 
-    M makes the penalty the sum of squares of K rows that sum to zero (``gram``). In the units of
-    the data it is (λ/2) Σ_j (s_j w_j)², since λ_j φ_j² = λ (s_j w_j)²; ``choose_penalty`` of
-    ``penalty_choice.py`` chooses λ.
+    M makes the penalty the sum of squares of K rows that sum to zero (``penalty.py``).
     """
 
     design: Design
@@ -172,7 +162,7 @@ class Objective:
     def evaluate(self, phi: Floats, *, curved: bool = False) -> Evaluation:
         """Return the loss and its gradient at φ, and its Hessian if ``curved``."""
         misfit, gradient, hessian = self.design.sums(phi, curved=curved)
-        pull = self.penalty_gradient(phi)
+        pull = penalty_gradient(phi, self.penalty)
         # ½ Σ_j λ_j φ_jᵀ M φ_j, whose gradient is M φ diag(λ)
         loss = misfit + 0.5 * float(np.vdot(phi, pull))
         if hessian is not None:
@@ -197,7 +187,3 @@ class Objective:
         design = self.design.sample(n)
         share = design.total_weight / self.design.total_weight
         return replace(self, design=design, penalty=self.penalty * share)
-
-    def penalty_gradient(self, phi: Floats) -> Floats:
-        """Return the gradient of the penalty, M φ diag(λ), shape (C, D)."""
-        return np.asarray(gram(len(phi) + 1) @ phi * self.penalty)

@@ -18,6 +18,7 @@ from suffice.core.linalg import (
 )
 from suffice.discriminative.design import CompiledDesign, SparseDesign
 from suffice.discriminative.logistic_loss import Evaluation, Objective, steepest
+from suffice.discriminative.penalty import penalty_gradient
 from suffice.discriminative.problem import WIDEST_HESSIAN, Problem
 from suffice.discriminative.solver import Solution, Solver, damped
 from suffice.discriminative.stopping import Step, Stopping
@@ -71,7 +72,7 @@ def _last_step(objective: Objective, point: Evaluation) -> Evaluation:
         return objective.curve(phi)
     # f(φ + Δ) = f(φ) + ½ gᵀΔ, up to third order
     loss = point.loss + 0.5 * float(np.vdot(point.gradient, step))
-    misfit = loss - 0.5 * float(np.vdot(phi, objective.penalty_gradient(phi)))
+    misfit = loss - 0.5 * float(np.vdot(phi, penalty_gradient(phi, objective.penalty)))
     return replace(point, phi=phi, loss=loss, misfit=misfit)
 
 

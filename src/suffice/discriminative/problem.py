@@ -14,6 +14,7 @@ from suffice.core.table.foreign import is_on_device
 from suffice.core.table.table import Table
 from suffice.discriminative.design import design_of
 from suffice.discriminative.logistic_loss import Objective
+from suffice.discriminative.penalty import penalties
 from suffice.discriminative.scaling import Scaling, feature_sizes
 from suffice.typing import Codes, Floats, LabelsLike, RowsLike, WeightsLike
 
@@ -80,10 +81,9 @@ class Problem:
             aliased = aliased_columns(moments, fit_intercept=fit_intercept)
         else:
             aliased = np.flatnonzero(s == 0)
-        # λ (s_j w_j)² = λ_j φ_j²,  φ_j = w_j / inverse_j
         units = s if per_deviation else 1.0
         penalty = np.empty(1 + moments.n_features)
-        penalty[1:] = l2 * np.square(units * scaling.inverse)
+        penalty[1:] = penalties(l2, units, scaling.inverse)
         # any penalty holds a coefficient at zero if the loss does not depend on it, or if
         # other coefficients have the same effect
         penalty[0] = 0.0 if fit_intercept else moments.total_weight

@@ -14,7 +14,8 @@ from suffice.core.model.gaussian import bic
 from suffice.core.table.table import Table
 from suffice.core.text.numbers import p_value
 from suffice.core.text.tables import html_table, text_lines, titled_html
-from suffice.discriminative.logistic_loss import Evaluation, gram
+from suffice.discriminative.logistic_loss import Evaluation
+from suffice.discriminative.penalty import gram
 from suffice.discriminative.problem import Problem, coded_moments
 from suffice.typing import Floats
 

@@ -12,8 +12,8 @@ from suffice.core.moments.incomplete import Incomplete
 from suffice.core.moments.merging import by_class
 from suffice.core.moments.moments import Moments
 from suffice.core.moments.pattern_sums import PatternSums
-from suffice.core.moments.row_scatter import RowScatter
 from suffice.core.moments.scatter import SCATTERS, FourthMoments, Scatter, scatter_shape
+from suffice.core.moments.scatter_as_rows import RowScatter
 from suffice.core.moments.validity import refuse_impossible, refuse_overflow
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table

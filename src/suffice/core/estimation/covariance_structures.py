@@ -32,7 +32,7 @@ from suffice.core.model.covariance import (
     lower_factor,
 )
 from suffice.core.moments import Moments
-from suffice.core.moments.row_scatter import RowScatter
+from suffice.core.moments.scatter_as_rows import RowScatter
 from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from suffice.core.model.few_rows_covariance import (
     NestedCovariance,
 )
 from suffice.core.moments import Moments
-from suffice.core.moments.row_scatter import RowScatter
+from suffice.core.moments.scatter_as_rows import RowScatter
 from suffice.typing import Codes, Floats
 
 _FEATURES_AT_A_TIME = 2_048  # features per scaled copy, so that the whole table is not copied

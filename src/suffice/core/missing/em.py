@@ -22,8 +22,8 @@ from suffice.core.missing.e_step import Gaussians, e_step
 from suffice.core.moments import Moments
 from suffice.core.moments.collect import ratio
 from suffice.core.moments.incomplete import Incomplete, with_patterns
-from suffice.core.moments.row_scatter import RowScatter
 from suffice.core.moments.scatter import Scatter
+from suffice.core.moments.scatter_as_rows import RowScatter
 from suffice.core.moments.two_sum import two_sum
 from suffice.core.text.lists import counted, noun_for, quoted
 from suffice.core.threads import one_blas_thread

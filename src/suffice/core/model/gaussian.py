@@ -16,12 +16,12 @@ from suffice.core.model.class_model import ClassModel
 from suffice.core.model.covariance import Covariance, DiagonalCovariance
 from suffice.core.model.device import score_anywhere
 from suffice.core.model.linear import discriminant
-from suffice.core.model.missing_values import EllipticalModel
+from suffice.core.model.missing_values import EllipticalModel, gaussian_log_density
 from suffice.core.model.posterior import Readout
 from suffice.core.model.scoring import Formula, Scorer
 from suffice.core.model.student import StudentModel
 from suffice.core.moments import Moments
-from suffice.core.moments.row_scatter import RowScatter
+from suffice.core.moments.scatter_as_rows import RowScatter
 from suffice.typing import Array, Codes, Floats, RowsLike
 
 
@@ -220,8 +220,7 @@ class GaussianModel(EllipticalModel):
         return score_anywhere(scorer, x, readout)
 
     def _log_density(self, distances: Floats, log_dets: Floats, n_observed: Codes) -> Floats:
-        # log N(x_o; μ_o, Σ_oo) = −½ (d_o log 2π + log|Σ_oo| + Δ²)
-        return -0.5 * (n_observed[:, None] * LOG_2PI + log_dets + distances)
+        return gaussian_log_density(distances, log_dets, n_observed)
 
     def _radii(
         self,

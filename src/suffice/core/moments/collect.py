@@ -8,7 +8,6 @@ import numpy as np
 
 from suffice.core.moments.higher_moments import HigherMoments, PowerSums
 from suffice.core.moments.indicators import all_numbers, indicator_sums, joined_scatter
-from suffice.core.moments.row_scatter import RowScatter
 from suffice.core.moments.scatter import (
     DiagonalScatter,
     FourthMoments,
@@ -17,7 +16,11 @@ from suffice.core.moments.scatter import (
     Scatter,
     Storage,
     as_columns,
+    fourth_moments_of,
+    scatter_of,
+    symmetric,
 )
+from suffice.core.moments.scatter_as_rows import RowScatter
 from suffice.core.moments.two_sum import two_sum
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
@@ -275,9 +278,10 @@ def _numpy_sums(rows: Table, storage: Storage, *, fourth: bool, higher: bool) ->
             offsets += correction
     means, means_low = two_sum(shifts, offsets)
     wz = z if rows.weight is None else w[:, None] * z
-    scatter, fourth_moments = _centred_moments(
-        z, wz, rows_of, storage, rows.n_classes, fourth=fourth
-    )
+    scatter = scatter_of(z, wz, rows_of, storage, rows.n_classes)
+    fourth_moments = None
+    if fourth and scatter.storage == "per-class":
+        fourth_moments = fourth_moments_of(z, wz, rows_of, rows.n_classes)
     return ChunkSums(
         weights=weights,
         means=means,
@@ -300,40 +304,6 @@ def _subtract_by_class(
         return
     for k, rows in rows_of.items():
         z[rows] -= values[k]
-
-
-def _centred_moments(
-    z: Floats,
-    wz: Floats,
-    rows_of: dict[int, slice],
-    storage: Storage,
-    n_classes: int,
-    *,
-    fourth: bool,
-) -> tuple[Scatter, FourthMoments | None]:
-    """Return the scatter and fourth moments of centred rows z, sorted by class; wz is w z."""
-    # M_k = Σ w (x − μ_k)(x − μ_k)ᵀ = Σ w z zᵀ over the rows of class k
-    d = z.shape[1]
-    if storage == "pooled":
-        return PooledScatter(wz.T @ z), None
-    if storage == "diagonal":
-        squares = np.zeros((n_classes, d))
-        for k, rows in rows_of.items():
-            squares[k] = np.einsum("ij,ij->j", wz[rows], z[rows])
-        return DiagonalScatter(squares), None
-    products = np.zeros((n_classes, d, d))
-    for k, rows in rows_of.items():
-        products[k] = wz[rows].T @ z[rows]
-    scatter = PerClassScatter(_symmetric(products))
-    if not fourth:
-        return scatter, None
-    thirds = np.zeros((n_classes, d, d))
-    fourths = np.zeros((n_classes, d, d))
-    for k, rows in rows_of.items():
-        weighted_squares = wz[rows] * z[rows]
-        thirds[k] = weighted_squares.T @ z[rows]
-        fourths[k] = weighted_squares.T @ np.square(z[rows])
-    return scatter, FourthMoments(thirds, fourths)
 
 
 def in_threads(
@@ -366,7 +336,7 @@ def _pooled_sums(rows: Table, lo: int, hi: int) -> ChunkSums:
     loops.pooled_chunk(
         x, codes, w, lo, hi, by_column, weights, shifts, sums, gram, origin, cubes, fourths
     )
-    scatter = PooledScatter(_symmetric(gram[:d, :d]))
+    scatter = PooledScatter(symmetric(gram[:d, :d]))
     higher = HigherMoments.of_pooled(
         weights, shifts, sums, np.diagonal(gram)[:d], origin, cubes, fourths
     )
@@ -428,10 +398,10 @@ def _class_sums(
             loops.fourth_chunk(x, codes, w, *place, shifts, thirds, fourths)
     if storage == "diagonal":
         return recentred(weights, shifts, sums, DiagonalScatter(squares), None)
-    scatter = PerClassScatter(_symmetric(grams[:, :d, :d]))
+    scatter = PerClassScatter(symmetric(grams[:, :d, :d]))
     fourth_moments = None
     if fourth:
-        fourth_moments = FourthMoments(thirds[:, :d, :d], _symmetric(fourths[:, :d, :d]))
+        fourth_moments = FourthMoments(thirds[:, :d, :d], symmetric(fourths[:, :d, :d]))
     squares = scatter.diagonals().copy()  # a copy, so that the matrices can be freed
     higher = PowerSums(weights, shifts, sums, squares, cubes, fourth_powers)
     return recentred(weights, shifts, sums, scatter, fourth_moments)._replace(higher=higher)
@@ -506,15 +476,6 @@ def recentred(
             fourth = fourth.recentred(weights, sums, products.per_class(), -offsets)
         scatter = products.shifted(-weights, offsets)
     return ChunkSums(weights, means, means_low, scatter, fourth)
-
-
-def _symmetric(lower: Floats) -> Floats:
-    """Return symmetric matrices, given their lower triangles."""
-    below = np.tril(lower, -1)
-    symmetric = below + np.swapaxes(below, -1, -2)
-    diagonal = np.arange(lower.shape[-1])
-    symmetric[..., diagonal, diagonal] = lower[..., diagonal, diagonal]
-    return np.asarray(symmetric)
 
 
 def ratio(top: Array, bottom: Array) -> Floats:

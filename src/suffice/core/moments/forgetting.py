@@ -10,8 +10,8 @@ import numpy as np
 from suffice.core.linalg import EPS
 from suffice.core.moments.collect import ratio
 from suffice.core.moments.merging import merged, without_empty_classes
-from suffice.core.moments.row_scatter import RowScatter
 from suffice.core.moments.scatter import ROUNDING, Scatter, as_columns
+from suffice.core.moments.scatter_as_rows import RowScatter
 from suffice.core.moments.validity import is_semidefinite
 from suffice.core.table.matrix import column_name
 from suffice.core.text.lists import counted

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, NamedTuple, NoReturn, Protocol, Self, Type
 import numpy as np
 
 from suffice.core.linalg import EPS
-from suffice.core.moments.row_scatter import RowScatter
+from suffice.core.moments.scatter_as_rows import RowScatter
 from suffice.errors import MissingStatisticsError
 from suffice.typing import Array, Codes, Floats
 
@@ -231,3 +231,52 @@ class FourthMoments(NamedTuple):
             + w * ei**2 * ej**2
         )
         return FourthMoments(thirds, fourths)
+
+
+def scatter_of(
+    z: Floats,
+    wz: Floats,
+    rows_of: Mapping[int, slice],
+    storage: Storage,
+    n_classes: int,
+) -> PerClassScatter | PooledScatter | DiagonalScatter:
+    """Return the scatter of centred rows z = x − μ_k, sorted by class; wz is w z."""
+    # M_k = Σ w (x − μ_k)(x − μ_k)ᵀ = Σ w z zᵀ over the rows of class k
+    d = z.shape[1]
+    if storage == "pooled":
+        return PooledScatter(wz.T @ z)
+    if storage == "diagonal":
+        squares = np.zeros((n_classes, d))
+        for k, rows in rows_of.items():
+            squares[k] = np.einsum("ij,ij->j", wz[rows], z[rows])
+        return DiagonalScatter(squares)
+    products = np.zeros((n_classes, d, d))
+    for k, rows in rows_of.items():
+        products[k] = wz[rows].T @ z[rows]
+    return PerClassScatter(symmetric(products))
+
+
+def fourth_moments_of(
+    z: Floats,
+    wz: Floats,
+    rows_of: Mapping[int, slice],
+    n_classes: int,
+) -> FourthMoments:
+    """Return Σ w z_i² z_j and Σ w z_i² z_j² of centred rows z, sorted by class; wz is w z."""
+    d = z.shape[1]
+    thirds = np.zeros((n_classes, d, d))
+    fourths = np.zeros((n_classes, d, d))
+    for k, rows in rows_of.items():
+        weighted_squares = wz[rows] * z[rows]
+        thirds[k] = weighted_squares.T @ z[rows]
+        fourths[k] = weighted_squares.T @ np.square(z[rows])
+    return FourthMoments(thirds, fourths)
+
+
+def symmetric(lower: Floats) -> Floats:
+    """Return symmetric matrices, given their lower triangles."""
+    below = np.tril(lower, -1)
+    filled = below + np.swapaxes(below, -1, -2)
+    diagonal = np.arange(lower.shape[-1])
+    filled[..., diagonal, diagonal] = lower[..., diagonal, diagonal]
+    return np.asarray(filled)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.core.moments.row_scatter import RowScatter
 from suffice.core.moments.scatter import (
     ROUNDING,
     DiagonalScatter,
     PerClassScatter,
     PooledScatter,
 )
+from suffice.core.moments.scatter_as_rows import RowScatter
 from suffice.core.table.matrix import column_name
 from suffice.errors import InvalidInputError
 from suffice.typing import Array, Floats

@@ -24,7 +24,7 @@ from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.linear import discriminant
 from suffice.core.model.posterior import LogPosterior
 from suffice.core.moments import Moments
-from suffice.core.moments.row_scatter import RowScatter
+from suffice.core.moments.scatter_as_rows import RowScatter
 from suffice.core.table.foreign import is_foreign, to_numpy
 from suffice.selection.validation.folds import Fold
 from suffice.typing import Codes, Floats
