@@ -1,4 +1,4 @@
-"""Posteriors averaged over models that see the rows through different views."""
+"""Posteriors averaged over models that read the rows through different views."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from suffice.core.table.matrix import has_missing
 from suffice.core.threads import at_most, in_order, one_blas_thread
 from suffice.typing import Array, Codes, Floats
 
-_BLOCK_ROWS = 2_048  # the further features of so many rows stay in the cache
+_BLOCK_ROWS = 2_048  # rows per block, so that the features that views add stay in the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +26,7 @@ class ForeignModel:
     n_classes: int
 
     def posterior(self, x: Array) -> Floats:
-        """Return p(k | x), shape (n, K); 0 for classes that the classifier has not seen."""
+        """Return p(k | x), shape (n, K), with 0 for classes that the classifier has not seen."""
         posterior = np.zeros((len(x), self.n_classes))
         codes = np.asarray(self.fitted.classes_, np.intp)
         posterior[:, codes] = self.fitted.predict_proba(x)
@@ -39,7 +39,7 @@ PosteriorModel: TypeAlias = Trees | BoostedTrees | LinearModel | ForeignModel
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TemperedModel:
-    """softmax(log((1 − ε) p + ε / K) / T) of the posteriors of a classifier."""
+    """A classifier whose posteriors p are replaced with softmax(log((1 − ε) p + ε / K) / T)."""
 
     inner: PosteriorModel
     temperature: float
@@ -59,7 +59,7 @@ def smoothed_log(posterior: Floats, doubt: float) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Share:
-    """A model of the rows as its view shows them, and its weight in the average."""
+    """A model, the view through which it reads rows, and its weight in the average."""
 
     view: View
     model: ClassModel | TemperedModel | LinearModel
@@ -67,7 +67,7 @@ class Share:
 
     @property
     def integrates(self) -> bool:
-        """Whether the model can integrate missing values out."""
+        """Whether the model can integrate out missing values."""
         return self.view.by_feature and self.model.has_density
 
 
@@ -75,15 +75,15 @@ class Share:
 class AveragedModel:
     """p(k | x) = ε π_k + (1 − ε) Σ_m s_m p_m(k | x), with the densities of the best single model.
 
-    Members that cannot integrate missing values out read rows in which the conditional mean of the
-    best model replaces them.
+    Members that cannot integrate out missing values read rows in which the best model's conditional
+    means replace the missing values.
     """
 
     shares: tuple[Share, ...]
     features: Codes  # columns that the members read
     doubt: float  # ε
     frequencies: Floats  # π  (K,)
-    best: ClassModel  # of all columns
+    best: ClassModel  # the best single model with densities; it reads all columns
     allows_missing: bool = False
     has_posterior = True
 
@@ -121,19 +121,19 @@ class AveragedModel:
         return self.best.sample_of(codes, rng)
 
     def of_new_rows(self) -> Self:
-        """Return the average whose best model is that of new rows."""
+        """Return the average with ``best.of_new_rows()`` as its best model."""
         return replace(self, best=self.best.of_new_rows())
 
     def impute(self, x: Array) -> Floats:
-        """Return rows with NaN replaced with its conditional mean under the best model, (n, d)."""
+        """Return the rows with NaN replaced with conditional means of the best model, (n, d)."""
         return np.asarray(self.best.impute(x))
 
     def sample_missing(self, x: Array, rng: np.random.Generator) -> Floats:
-        """Return the rows with NaN replaced with a draw from the best model, shape (n, d)."""
+        """Return the rows with NaN replaced with draws from the best model, shape (n, d)."""
         return np.asarray(self.best.sample_missing(x, rng))
 
     def allowing_missing(self) -> Self:
-        """Return the model of rows in which NaN means "not observed"."""
+        """Return the same model, which reads NaN as "not observed"."""
         return replace(self, best=self.best.allowing_missing(), allows_missing=True)
 
     def posterior(self, x: Array) -> Floats:
@@ -144,7 +144,7 @@ class AveragedModel:
             filled = self.impute(x)[:, self.features]
 
         def average(block: slice) -> Floats:
-            with at_most(1):  # the threads work on blocks
+            with at_most(1):  # the blocks already run in threads
                 if filled is rows:
                     return self._complete(rows[block])
                 return self._incomplete(rows[block], filled[block])
@@ -160,7 +160,7 @@ class AveragedModel:
             return np.log(self.posterior(x))
 
     def scores(self, x: Array) -> Floats:
-        """Return log p(k | x), shape (n, K): an average has no other scores."""
+        """Return log p(k | x), shape (n, K), the only scores of an average."""
         return self.log_posterior(x)
 
     def most_probable(self, x: Array) -> Codes:
@@ -178,7 +178,7 @@ class AveragedModel:
         return posterior
 
     def _incomplete(self, rows: Array, filled: Array) -> Floats:
-        """Return the posterior of rows with missing values, given the same rows filled, (n, K)."""
+        """Return the posterior of rows with missing values, (n, K); ``filled`` has them filled."""
         posterior = self._prior_part(len(rows))
         nothing_observed = np.isnan(rows).all(1)
         for view, shares in _by_view(self.shares):
@@ -197,7 +197,7 @@ class AveragedModel:
 
 
 def _by_view(shares: Sequence[Share]) -> list[tuple[View, list[Share]]]:
-    """Return each view, which is applied once, and the shares that read the same rows there."""
+    """Return each view, to be applied once, with the shares that read the same rows there."""
     groups: dict[tuple[int, bool], list[Share]] = {}
     for share in shares:
         groups.setdefault((id(share.view), share.integrates), []).append(share)

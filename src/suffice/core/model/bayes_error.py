@@ -1,4 +1,4 @@
-"""The error of the best possible rule, and of any other, if the model were true."""
+"""The error of the best possible rule, and of any given rule, if the model were true."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from suffice.core.model.class_model import ClassModel
     from suffice.core.model.gaussian import GaussianModel
 
-BLOCK = 1 << 22  # posteriors held at a time
-FEWEST = 200  # rows of a block; with fewer, compiled loops are faster despite their start
+BLOCK = 1 << 22  # posteriors in memory at a time
+FEWEST = 200  # with fewer rows per NumPy block, compiled loops are faster
 Bounds: TypeAlias = Callable[[], Floats]  # computes the bounds of pairs of classes  (K, K)
 
 
 class ErrorRate(float):
-    """An error rate: a number, so that ``e < 0.1`` works, with its standard error."""
+    """An error rate with its standard error; it is a number, so that ``e < 0.1`` works."""
 
-    standard_error: float = 0.0  # 0 where exact
-    n_samples: int = 0  # 0 where exact
+    standard_error: float = 0.0  # 0 if the error rate is exact
+    n_samples: int = 0  # number of simulated rows; 0 if the error rate is exact
 
     @classmethod
     def mean(cls, losses: Floats) -> Self:
@@ -39,7 +39,7 @@ class ErrorRate(float):
 
     @property
     def is_exact(self) -> bool:
-        """Whether nothing was simulated."""
+        """Whether the error rate is exact, not simulated."""
         return self.n_samples == 0
 
     def __repr__(self) -> str:
@@ -49,18 +49,18 @@ class ErrorRate(float):
 
 
 class BayesError(ErrorRate):
-    """The least error that any rule can have, and bounds on what pairs of classes add to it."""
+    """The lowest error of any rule, and upper bounds on the contributions of pairs of classes."""
 
     bounds_function: Bounds
 
     @cached_property
     def pair_bounds(self) -> Floats:
-        """Bhattacharyya's upper bound on each pair's share of the error, (K, K)."""
+        """Bhattacharyya's upper bound on each pair's contribution to the error, (K, K)."""
         return self.bounds_function()
 
     @property
     def upper_bound(self) -> float:
-        """Sum of the pairs' bounds: never below the error."""
+        """Sum of the bounds of all pairs, an upper bound on the error."""
         return float(np.triu(self.pair_bounds, 1).sum())
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -73,7 +73,7 @@ class BayesError(ErrorRate):
 
 
 def linear_error(model: GaussianModel, w: Floats, w_0: float) -> ErrorRate:
-    """Return the error of saying the second of two classes where wᵀx + w_0 > 0."""
+    """Return the error of predicting the second of two classes if wᵀx + w_0 > 0."""
     from scipy.special import ndtr  # slow to import, and seldom needed
 
     # wᵀx + w_0 ~ N(wᵀμ_k + w_0, wᵀΣ_k w) in class k
@@ -84,7 +84,7 @@ def linear_error(model: GaussianModel, w: Floats, w_0: float) -> ErrorRate:
 
 
 def rule_error(posteriors: Floats, decided: Codes) -> ErrorRate:
-    """Return E[1 − p(decided class | x)] over drawn rows, without those that are rejected."""
+    """Return E[1 − p(predicted class | x)] over drawn rows, without the rejected rows."""
     answered = np.flatnonzero(decided >= 0)
     if not len(answered):
         raise InvalidInputError(
@@ -99,7 +99,7 @@ def gaussian_error(
     n_samples: int,
     rng: np.random.Generator,
 ) -> BayesError:
-    """Return E[1 − max_k p(k | x)]: exact for two tied classes, else by simulation."""
+    """Return E[1 − max_k p(k | x)], exactly for two tied classes, else by simulation."""
     present = np.flatnonzero(np.isfinite(model.log_priors))
     if model.is_tied and len(present) == 2:
         error = BayesError(_two_tied(model, int(present[0]), int(present[1])))
@@ -114,14 +114,14 @@ def simulated_error(
     n_samples: int,
     rng: np.random.Generator,
 ) -> BayesError:
-    """Return E[1 − max_k p(k | x)] by simulation, and the bounds of pairs from the same rows."""
+    """Return E[1 − max_k p(k | x)] by simulation; the bounds of pairs use the same rows."""
     if n_samples == 0:
         raise InvalidParameterError(
             "n_samples=0: an error cannot be simulated without any rows; draw some"
         )
     x, _ = model.sample(n_samples, rng)
     untempered = model.with_temperature(1.0)
-    # averaging 1 − max p, not 0 or 1, has less variance and the same mean
+    # the mean of 1 − max p has less variance than the share of wrong rows, and the same mean
     losses = np.concatenate([1 - p.max(1) for p in _posteriors(untempered, x)])
     error = BayesError.mean(losses)
     error.bounds_function = partial(_simulated_bounds, untempered, x)
@@ -129,7 +129,7 @@ def simulated_error(
 
 
 def _simulated_bounds(model: ClassModel, x: Floats) -> Floats:
-    """Return ∫ √(π_i p_i π_j p_j) dx = E √(p(i | x) p(j | x)) of drawn rows, shape (K, K)."""
+    """Return ∫ √(π_i p_i π_j p_j) dx = E √(p(i | x) p(j | x)) from drawn rows, shape (K, K)."""
     bounds = np.zeros((model.n_classes, model.n_classes))
     for posteriors in _posteriors(model, x):
         roots = np.sqrt(posteriors)
@@ -139,7 +139,7 @@ def _simulated_bounds(model: ClassModel, x: Floats) -> Floats:
 
 
 def _posteriors(model: ClassModel, x: Floats) -> Iterator[Floats]:
-    """Yield the posteriors of the rows, by blocks."""
+    """Yield the posteriors of the rows, block by block."""
     n_without_compiling = SMALL // (x.shape[1] * model.n_classes)
     if n_without_compiling >= FEWEST:
         step = n_without_compiling
@@ -157,7 +157,7 @@ def _two_tied(model: GaussianModel, a: int, b: int) -> float:
     delta = float(np.linalg.norm(gap))
     if delta == 0:
         return float(model.priors[[a, b]].min())
-    # π_a Φ(−Δ/2 − τ/Δ) + π_b Φ(−Δ/2 + τ/Δ),  τ = log π_a/π_b;  Φ(−Δ/2) at equal priors
+    # π_a Φ(−Δ/2 − τ/Δ) + π_b Φ(−Δ/2 + τ/Δ),  τ = log π_a/π_b;  Φ(−Δ/2) for equal priors
     half = delta / 2
     tilt = float(model.log_priors[a] - model.log_priors[b]) / delta
     return float(model.priors[a] * ndtr(-half - tilt) + model.priors[b] * ndtr(-half + tilt))

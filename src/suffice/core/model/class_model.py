@@ -1,4 +1,4 @@
-"""What every fitted model of classes offers: posteriors, densities, samples."""
+"""The base class of fitted models: posteriors, densities and samples of classes."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from suffice.typing import Array, Codes, Floats, RowsLike
 if TYPE_CHECKING:
     from suffice.core.model.gaussian import GaussianModel
 
-_BLOCK = 1 << 19  # numbers that one thread reads at a time
-_FIRST_ROWS = 256  # rows that show whether missing values are common
+_BLOCK = 1 << 19  # numbers in one block of rows, which one thread reads
+_FIRST_ROWS = 256  # if these rows are complete, missing values are taken to be rare
 
 
 class ClassModel(ScoredModel):
-    """Priors and class-conditional densities; each subclass says in ``_read`` how it scores."""
+    """Priors and class-conditional densities; each subclass computes its scores in ``_read``."""
 
     log_priors: Floats  # log π  (K,)
-    centre: Floats  # the point that ``offsets`` are measured from  (d,)
-    offsets: Floats  # centre of each class less ``centre``  (K, d)
+    centre: Floats  # the origin of ``offsets``  (d,)
+    offsets: Floats  # centre of each class minus ``centre``  (K, d)
     has_posterior = True
     has_density = True
 
@@ -67,22 +67,22 @@ class ClassModel(ScoredModel):
 
     @property
     def shared_covariance(self) -> Covariance | None:
-        """Σ of all classes, where they share one."""
+        """Σ of all classes if they share one, else None."""
         return None
 
     def with_priors(self, priors: Floats) -> Self:
-        """Return the same densities under other priors."""
+        """Return a model with the same densities and other priors."""
         with np.errstate(divide="ignore"):
             log_priors = np.log(priors)
         return self.with_log_priors(log_priors)
 
     @abstractmethod
     def with_log_priors(self, log_priors: Floats) -> Self:
-        """Return the same densities under priors exp(log_priors)."""
+        """Return a model with the same densities and the priors exp(log_priors)."""
 
     @abstractmethod
     def with_temperature(self, temperature: float) -> Self:
-        """Return the same scores under another temperature T: softmax(a / T)."""
+        """Return a model with the same scores and another temperature T, softmax(a / T)."""
 
     def log_joint(self, x: RowsLike) -> Floats:
         """Return log p(x | k) + log π_k, shape (n, K)."""
@@ -97,15 +97,15 @@ class ClassModel(ScoredModel):
         return self._read(x, LogDensity(), self.log_priors)
 
     def marginal(self, observed: Codes) -> ClassModel:  # noqa: ARG002
-        """Return the model of some features alone: indices, or (d,) bool."""
+        """Return the model of some features only, given as indices or as (d,) bool."""
         _refuse_marginal()
 
     def impute(self, x: RowsLike) -> Floats:  # noqa: ARG002
-        """Return the rows with NaN replaced with its conditional mean, shape (n, d)."""
+        """Return the rows with NaN replaced with conditional means, shape (n, d)."""
         _refuse_marginal()
 
     def sample_missing(self, x: RowsLike, rng: np.random.Generator) -> Floats:  # noqa: ARG002
-        """Return the rows with NaN replaced with a conditional draw, shape (n, d)."""
+        """Return the rows with NaN replaced with conditional draws, shape (n, d)."""
         _refuse_marginal()
 
     def _read_observed(
@@ -114,11 +114,11 @@ class ClassModel(ScoredModel):
         readout: Readout,  # noqa: ARG002
         log_weights: Floats | None = None,  # noqa: ARG002
     ) -> Array:
-        """Return ``_read`` of rows with NaN, which is integrated out."""
+        """Return ``_read`` of rows with missing values, which are integrated out."""
         _refuse_marginal()
 
     def allowing_missing(self) -> ClassModel:
-        """Return the model of rows in which NaN means "not observed", and is integrated out."""
+        """Return the same model, which reads NaN as "not observed" and integrates it out."""
         return MarginalModel(self)
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
@@ -128,15 +128,15 @@ class ClassModel(ScoredModel):
         return self.sample_of(k, rng), k
 
     def of_new_rows(self) -> ClassModel:
-        """Return the model that new rows follow if this one is estimated from counted rows.
+        """Return the predictive model of new rows, if this model is estimated from counted rows.
 
-        Its densities are wider than those of the estimates by the error of the estimates.
+        Its densities are wider than the plug-in densities, since the estimates have errors.
         """
         return self
 
     @abstractmethod
     def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
-        """Draw a row of the density of class k for each code k, shape (n, d)."""
+        """Draw one row from the density of class k for each code k, shape (n, d)."""
 
     @abstractmethod
     def as_gaussian(self) -> GaussianModel:
@@ -144,7 +144,7 @@ class ClassModel(ScoredModel):
 
     @abstractmethod
     def _log_likelihood(self, moments: Moments) -> float:
-        """Return Σ w (log p(x | y) + log π_y) of the rows that the moments sum up."""
+        """Return Σ w (log p(x | y) + log π_y) over the rows behind the moments."""
 
     def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
         """Return the error of the best rule if the model were true, by simulation."""
@@ -153,7 +153,7 @@ class ClassModel(ScoredModel):
     @property
     @abstractmethod
     def formula(self) -> Formula:
-        """All that another system must compute to score rows like this model."""
+        """The formula with which another system can compute the scores of this model."""
 
 
 def row_count(n: object) -> int:
@@ -173,7 +173,7 @@ def _refuse_marginal() -> NoReturn:
 
 @dataclass(frozen=True, eq=False)
 class WrappedModel(ClassModel):
-    """A model that reads rows in its own way and has the parameters of another model."""
+    """A model that reads rows differently from ``inner``, but has its parameters."""
 
     inner: ClassModel
 
@@ -230,7 +230,7 @@ class WrappedModel(ClassModel):
 
 @dataclass(frozen=True, eq=False)
 class MarginalModel(WrappedModel):
-    """A model that scores each row by its observed features, by the prior if there are none."""
+    """A model that scores each row by its observed features, or by the priors if it has none."""
 
     def marginal(self, observed: Codes) -> ClassModel:
         return self.inner.marginal(observed)
@@ -251,10 +251,10 @@ class MarginalModel(WrappedModel):
         if not has_missing(rows[:_FIRST_ROWS]):
             try:
                 return self.inner._read(rows, readout, log_weights)
-            except InvalidInputError:  # the error may be about a missing value further down
+            except InvalidInputError:  # perhaps because of a missing value in a later row
                 if not has_missing(rows):
                     raise
-        # blocks of equal size: a short one at the end would be read pattern by pattern
+        # use blocks of equal size: a short last block would be read pattern by pattern
         n_blocks = max(-(-rows.size // _BLOCK), 1)
         step = max(-(-len(rows) // n_blocks), 1)
 
@@ -275,13 +275,13 @@ class MarginalModel(WrappedModel):
         readout: Readout,
         log_weights: Floats | None,
     ) -> Array:
-        """Return the readout of empty, complete and other rows, each in its own way."""
+        """Return the readout of rows; complete, incomplete and empty rows are read differently."""
         x = x.astype(np.float64, order="C", copy=False)
         patterns = MissingPatterns.of(x)
         n_observed = patterns.patterns.sum(1)
         n_complete = int(patterns.counts[n_observed == x.shape[1]].sum())
         n_empty = int(patterns.counts[n_observed == 0].sum())
-        # rows sorted by pattern: the complete ones first, the empty ones last
+        # sort the rows by pattern: complete rows come first, empty rows last
         rows = x.take(patterns.order, axis=0)
         incomplete = slice(n_complete, len(x) - n_empty)
         values: Array = np.empty(readout.shape(len(x), self.n_classes), readout.dtype)

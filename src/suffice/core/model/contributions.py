@@ -1,4 +1,4 @@
-"""What each column of a row adds to its log odds, and what each feature adds to a divergence."""
+"""Contributions of columns to a row's log odds, and of features to a divergence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from suffice.typing import Codes, Flags, Floats
 
 
 def replacements(groups: Sequence[Codes], n_columns: int) -> Flags:
-    """Return which columns come from the explained row after each step, (1 + G, d)."""
+    """Return which columns come from the explained row after each of G steps, (1 + G, d)."""
     replaced = np.zeros((len(groups) + 1, n_columns), bool)
     for step, group in enumerate(groups):
         replaced[step + 1 :, group] = True
@@ -21,12 +21,13 @@ def replacements(groups: Sequence[Codes], n_columns: int) -> Flags:
 def parts_of_log_odds(forwards: Floats, backwards: Floats) -> Floats:
     """Return the log odds of the reference and the part of each group of columns, (m, 1 + G).
 
-    ``forwards`` (m, 1 + G) are the log odds as the groups of a reference row are replaced one
-    after the other; ``backwards`` as they are put back. Both orders are averaged: a product of two
-    columns is shared equally, so that of linear and quadratic scores these are Shapley values.
+    ``forwards`` (m, 1 + G) holds the log odds while the groups of a reference row are replaced one
+    after the other, ``backwards`` while they are put back in the same order. The average over both
+    shares a product of two columns equally. For linear and quadratic scores the parts are therefore
+    Shapley values.
     """
     parts = np.empty(forwards.shape)
-    # forwards starts at the reference row, backwards ends there
+    # forwards starts at the reference row, and backwards ends there
     parts[:, 0] = 0.5 * (forwards[:, 0] + backwards[:, -1])
     parts[:, 1:] = 0.5 * (np.diff(forwards, axis=1) - np.diff(backwards, axis=1))
     return parts
@@ -34,21 +35,21 @@ def parts_of_log_odds(forwards: Floats, backwards: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RowExplanation(Tabled):
-    """The log odds of two classes for one row: those of a reference row, and a part per column."""
+    """The log odds of two classes for a row: those of a reference row plus one part per column."""
 
     predicted: object  # the most probable class
-    against: object  # the next one
+    against: object  # the second most probable class
     reference: float  # log odds of the reference row
     columns: tuple[str, ...]
-    parts: Floats  # what each column adds  (d,)
+    parts: Floats  # contribution of each column  (d,)
 
     @property
     def log_odds(self) -> float:
-        """Log odds of the row: the reference and all parts."""
+        """Log odds of the row: those of the reference plus all parts."""
         return self.reference + float(self.parts.sum())
 
     def rows(self) -> list[Row]:
-        """Return a row per column, largest part first."""
+        """Return one row per column, with the largest part first."""
         order = np.argsort(-np.abs(self.parts), kind="stable")
         return [{"column": self.columns[j], "part": float(self.parts[j])} for j in order]
 
@@ -69,17 +70,17 @@ def divergence_of_features(
     covariances: Floats,
     groups: Sequence[Codes],
 ) -> Floats:
-    """Return how much divergence between Gaussian classes is lost without each group, (G,).
+    """Return the divergence between Gaussian classes that is lost without each group, (G,).
 
-    The divergence is Σ_kl π_k π_l D(k ‖ l), D that of Kullback and Leibler; without the features B
-    both densities are marginal. For classes that share Σ, it is half the squared Mahalanobis
-    distance that is lost.
+    The divergence is Σ_kl π_k π_l D(k ‖ l), where D is the Kullback–Leibler divergence. D₋B is the
+    divergence of the marginal densities without the features B. If classes share Σ, D is half the
+    squared Mahalanobis distance.
 
     Parameters
     ----------
     priors, means, covariances : arrays (K,), (K, d), (K, d, d)
     groups : list of G arrays
-        Features that belong to one column.
+        Features of each group, such as those of one column.
     """
     precisions = np.linalg.inv(covariances)
     lost = np.zeros(len(groups))
@@ -94,7 +95,7 @@ def divergence_of_features(
                 own = precisions[j][np.ix_(b, b)]  # P_l restricted to B
                 other = precisions[k][np.ix_(b, b)]
                 # D − D₋B = ½ [tr(P_BB⁻¹ (PΣ_kP)_BB) + (Pδ)_Bᵀ P_BB⁻¹ (Pδ)_B − |B|
-                #              + log |Q_BB| / |P_BB|],  P of class l and Q of class k
+                #              + log |Q_BB| / |P_BB|],  P = Σ_l⁻¹, Q = Σ_k⁻¹, l is ``j``
                 trace = np.trace(np.linalg.solve(own, spread[np.ix_(b, b)]))
                 distance = pushed[b] @ np.linalg.solve(own, pushed[b])
                 log_ratio = np.linalg.slogdet(other)[1] - np.linalg.slogdet(own)[1]

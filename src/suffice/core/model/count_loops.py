@@ -6,7 +6,7 @@ from suffice.core.compiled import njit
 
 @njit(nogil=True, fastmath={"contract", "reassoc", "nsz"})
 def sparse_products(values, columns, starts, lo, hi, weights, products):
-    """Write Σ_j x_ij W_jk of rows lo … hi − 1 to products (hi − lo, K); weights are (d, K)."""
+    """Write Σ_j x_ij W_jk for rows lo … hi − 1 to products (hi − lo, K); weights are (d, K)."""
     n_classes = weights.shape[1]
     for i in range(lo, hi):
         product = products[i - lo]

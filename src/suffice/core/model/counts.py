@@ -1,7 +1,7 @@
-"""Models of counts: multinomial, Bernoulli and Poisson classes, and the complement's scores.
+"""Models of counts: multinomial, Bernoulli and Poisson classes, and complement naive Bayes.
 
 Every score is linear in the counts, or in the indicators of presence:
-a_k(x) = c_k + Σ_j x_j w_kj + log π_k, so that zeros cost nothing.
+a_k(x) = c_k + Σ_j x_j w_kj + log π_k. Only non-zero counts need to be read.
 
 Rennie, Shih, Teevan & Karger (2003), *Tackling the Poor Assumptions of Naive Bayes Text
 Classifiers*, ICML; McCallum & Nigam (1998), *A Comparison of Event Models*, AAAI workshop.
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CountModel(ClassModel):
-    """Scores that are linear in counts; each subclass says what they are the logarithm of."""
+    """A model whose scores are linear in counts; subclasses are the kinds of distribution."""
 
     log_priors: Floats  # log π  (K,)
-    weights: Floats  # w: score of one count, column after column in memory  (K, d)
+    weights: Floats  # w: score of one count, stored column by column  (K, d)
     constants: Floats  # c: score of an empty row, without the prior  (K,)
     mean_totals: Floats  # mean of Σ_j x_j in each class  (K,)
     has_fractions: bool = False  # whether the model was fitted to fractional counts
@@ -60,7 +60,7 @@ class CountModel(ClassModel):
 
     @property
     def n_parameters(self) -> int:
-        n_present = int(np.isfinite(self.log_priors).sum())  # classes with rows
+        n_present = int(np.isfinite(self.log_priors).sum())  # number of classes with rows
         return n_present - 1 + n_present * self._n_class_parameters
 
     @property
@@ -86,7 +86,7 @@ class CountModel(ClassModel):
         return replace(self, temperature=temperature)
 
     def allowing_missing(self) -> Self:
-        """Return itself: a count model raises for NaN."""
+        """Return ``self``: a count model raises for NaN."""
         return self
 
     @property
@@ -108,7 +108,7 @@ class CountModel(ClassModel):
 
     @abstractmethod
     def _log_base(self, rows: CountRows) -> Floats:
-        """Return the part of the log density that all classes share, (n,)."""
+        """Return the term of the log density that is the same for all classes, (n,)."""
 
     def _read(
         self,
@@ -134,7 +134,7 @@ class CountModel(ClassModel):
         return values + (base[:, None] if values.ndim == 2 else base)
 
     def require_dense_counts(self, rows: Array, names: tuple[str, ...] | None = None) -> None:
-        """Raise unless rows have the model's features, all finite and not negative."""
+        """Raise unless the rows have the model's number of features, all finite and ≥ 0."""
         if rows.shape[1] != self.n_features:
             raise FeatureMismatchError(
                 f"X has {rows.shape[1]} features, but the model has {self.n_features}: count the "
@@ -142,7 +142,7 @@ class CountModel(ClassModel):
             )
         if not rows.size:
             return
-        if not (rows.min() >= 0 and rows.max() < np.inf):  # NaN fails both
+        if not (rows.min() >= 0 and rows.max() < np.inf):  # NaN fails both comparisons
             refuse_nonfinite(rows, names)
             CountRows.of(rows).require_counts(names)
 
@@ -155,21 +155,21 @@ class CountModel(ClassModel):
         )
 
     def log_likelihood_of(self, sums: CountSums) -> float:
-        """Return Σ w (log p(x | y) + log π_y) of the rows that were summed."""
+        """Return Σ w (log p(x | y) + log π_y) over the rows that were summed."""
         if sums.n_features != self.n_features or sums.n_classes != self.n_classes:
             raise InvalidInputError(
                 "the sums have other classes or features than the model: collect sums with the "
                 "classes and features of the model"
             )
         present = sums.weights > 0
-        # Σ_k (n_k (c_k + log π_k) + Σ_j N_kj w_kj) + the part that all classes share
+        # Σ_k (n_k (c_k + log π_k) + Σ_j N_kj w_kj) + Σ w × the term common to all classes
         per_row = np.where(present, self.constants + self.log_priors, 0.0)
         linear = float(np.einsum("kj,kj->", sums.sums, self.weights))
         return float(sums.weights @ per_row) + linear + self._summed_log_base(sums)
 
     @abstractmethod
     def _summed_log_base(self, sums: CountSums) -> float:
-        """Return Σ w of the part of the log density that all classes share."""
+        """Return Σ w × the term of the log density that is the same for all classes."""
 
     def _refuse_fractions(self) -> None:
         if self.has_fractions:
@@ -188,7 +188,7 @@ def log_factorial_sums(rows: CountRows) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class MultinomialModel(CountModel):
-    """Counts of each row given their total: p(x | k) = (Σ x)! / Π x_j! · Π θ_kj^x_j."""
+    """Multinomial counts given their total: p(x | k) = (Σ x)! / Π x_j! · Π θ_kj^x_j."""
 
     @property
     def _n_class_parameters(self) -> int:
@@ -222,7 +222,7 @@ class MultinomialModel(CountModel):
 
 @dataclass(frozen=True, eq=False)
 class PoissonModel(CountModel):
-    """Independent counts: p(x | k) = Π λ_kj^x_j exp(−λ_kj) / x_j!."""
+    """Independent Poisson counts: p(x | k) = Π λ_kj^x_j exp(−λ_kj) / x_j!."""
 
     @property
     def means(self) -> Floats:
@@ -241,7 +241,7 @@ class PoissonModel(CountModel):
 
 @dataclass(frozen=True, eq=False)
 class BernoulliModel(CountModel):
-    """Independent presences: p(x | k) = Π p_kj^b_j (1 − p_kj)^(1 − b_j), b_j = [x_j > t]."""
+    """Independent indicators: p(x | k) = Π p_kj^b_j (1 − p_kj)^(1 − b_j), b_j = [x_j > t]."""
 
     threshold: float = 0.0
 
@@ -272,14 +272,14 @@ class BernoulliModel(CountModel):
 
     def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
         p = self.means[codes]
-        # the smallest integer above the threshold stands for presence
+        # a drawn feature that is present gets the smallest integer above the threshold
         count = math.floor(self.threshold) + 1.0
         return np.where(rng.random(p.shape) < p, count, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class ComplementModel(CountModel):
-    """Scores −Σ_j x_j log θ̃_kj, θ̃_k the shares of the features in all other classes."""
+    """Scores −Σ_j x_j log θ̃_kj, where θ̃_kj is the share of feature j in all other classes."""
 
     @property
     def has_density(self) -> bool:  # type: ignore[override]

@@ -1,6 +1,6 @@
-"""A positive definite Σ, known by its verbs: one class per factorisation, all with the same verbs.
+"""Positive definite covariances Σ: one class per factorisation, all with the same methods.
 
-``whiten`` gives z with |z|² = xᵀ Σ⁻¹ x for each row, and ``colorize`` undoes it.
+``whiten`` returns z with |z|² = xᵀ Σ⁻¹ x for each row, and ``colorize`` is its inverse.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class FullCovariance:
 
     @classmethod
     def of(cls, sigma: Floats) -> FullCovariance:
-        """Factor a dense positive definite Σ."""
+        """Return the factored form of a dense positive definite Σ."""
         factor = scaled_cholesky(sigma)
         if factor is None:
             msg = "covariance is not positive definite: shrink it or drop dependent columns"
@@ -38,7 +38,7 @@ class FullCovariance:
 
     @classmethod
     def of_root(cls, root: Floats) -> FullCovariance:
-        """Return Σ = A Aᵀ of an A with independent rows, without forming the product."""
+        """Return Σ = A Aᵀ for a matrix A with independent rows, without forming the product."""
         factor = lower_factor(root)
         return cls(factor, inverse_lower(factor))
 
@@ -60,7 +60,7 @@ class FullCovariance:
         return z @ self.factor.T
 
     def squared_distances(self, x: Floats) -> Floats:
-        """Return xᵀ Σ⁻¹ x of each row, (n,)."""
+        """Return xᵀ Σ⁻¹ x for each row, (n,)."""
         return np.asarray(np.square(self.whiten(x)).sum(1))
 
     def precision_times(self, x: Floats) -> Floats:
@@ -76,9 +76,9 @@ class FullCovariance:
         return FullCovariance.of_root(self.factor[observed])
 
     def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
-        """Return L_oo, L_mo, L_mm: the factor of Σ with the observed features first.
+        """Return L_oo, L_mo and L_mm, blocks of the factor of Σ with the observed features first.
 
-        x_m given x_o has mean μ_m + L_mo L_oo⁻¹ (x_o − μ_o) and covariance L_mm L_mmᵀ.
+        Given x_o, x_m has mean μ_m + L_mo L_oo⁻¹ (x_o − μ_o) and covariance L_mm L_mmᵀ.
         """
         n = len(observed)
         lower = lower_factor(self.factor[np.concatenate([observed, missing])])
@@ -90,7 +90,7 @@ class FullCovariance:
         rare: MissingPatterns,
         means: Floats,
     ) -> tuple[Floats, Floats]:
-        """Return |L_oo⁻¹ (y_o − μ_o)|² (n, m) and log|Σ_oo| (n,) of rare patterns, else NaN."""
+        """Return |L_oo⁻¹ (y_o − μ_o)|² (n, m) and log|Σ_oo| (n,); NaN except for rare patterns."""
         from suffice.core.model.loops import full_distances
 
         distances = np.full((len(y), len(means)), np.nan)
@@ -181,7 +181,7 @@ class DiagonalCovariance:
 
 
 def lower_factor(root: Floats) -> Floats:
-    """Return lower L with L Lᵀ = A Aᵀ and a positive diagonal, of each A (…, m, d)."""
+    """Return lower L with L Lᵀ = A Aᵀ and a positive diagonal, for each A (…, m, d)."""
     # Aᵀ = Q R  ⇒  A Aᵀ = Rᵀ R,  L = Rᵀ
     r = np.linalg.qr(root.mT, mode="r")
     signs = np.sign(np.diagonal(r, axis1=-2, axis2=-1))

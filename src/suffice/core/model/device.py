@@ -1,4 +1,4 @@
-"""Scores and posteriors of rows on a GPU, or in any library of the array API."""
+"""Scores and posteriors of rows on a GPU, or in any library with the Array API."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -31,17 +31,17 @@ from suffice.core.threads import one_blas_thread
 from suffice.errors import InvalidInputError
 from suffice.typing import Array, Codes, Floats, RowsLike
 
-SCORED = 1 << 31  # numbers of scores that are held at once, eight times those of whitened rows
+SCORED = 1 << 31  # most scores in memory at once; whitened rows may have an eighth of it
 
-# From rows to their scores (n, m).
+# maps rows to their scores (n, m)
 ScoreFunction: TypeAlias = Callable[[DeviceArray], DeviceArray]
-# From rows to the values that are read out, and numbers that are finite only if every row has a
-# finite score.
+# maps rows to the values of a readout, and to numbers that are all finite if and only if every row
+# has a finite score
 ReadFunction: TypeAlias = Callable[[DeviceArray], tuple[DeviceArray, DeviceArray]]
 
 
 def score_anywhere(scorer: Scorer, x: RowsLike, readout: Readout) -> Array:
-    """Return the readout of each row of ``x`` (n, d), on the host or where x lies."""
+    """Return the readout of each row of ``x`` (n, d), computed on the device of x."""
     if is_on_device(x):
         return cast("Array", device_score(scorer, x, readout))
     return scorer.score(x, readout)
@@ -53,7 +53,7 @@ def device_score(scorer: Scorer, x: DeviceArray, readout: Readout) -> DeviceArra
     scorer = replace(scorer, parts=scorer.matrix_parts())
     if not xp.isdtype(x.dtype, "real floating") or xp.finfo(x.dtype).bits < 32:
         x = xp.astype(x, xp.float64)
-    n_held = scorer.n_classes  # numbers held for each row
+    n_held = scorer.n_classes  # numbers in memory for each row
     fused = _fused_reader(scorer, x, readout)
     if fused is None and not isinstance(scorer.parts[0], LinearScores):
         n_held *= 8 * x.shape[1]
@@ -67,14 +67,14 @@ def device_score(scorer: Scorer, x: DeviceArray, readout: Readout) -> DeviceArra
     for value, check in in_blocks(read_block, x.shape[0], max(SCORED // n_held, 4096)):
         values.append(value)
         checks.append(check)
-    # checked at the end, so that no block waits for the one before
+    # check at the end, so that no block has to wait for the previous one
     if not all(all_finite(check) for check in checks):
         raise InvalidInputError("some row has no finite score")
     return values[0] if len(values) == 1 else xp.concat(values, axis=0)
 
 
 def _triton_loops(x: DeviceArray) -> ModuleType | None:
-    """Return the loops in Triton, where x lies on an NVIDIA GPU and Triton is installed."""
+    """Return the Triton loops, or None if x is not on an NVIDIA GPU or Triton is not installed."""
     if not is_on_cuda(x):
         return None
     try:
@@ -85,7 +85,7 @@ def _triton_loops(x: DeviceArray) -> ModuleType | None:
 
 
 def _fused_reader(scorer: Scorer, x: DeviceArray, readout: Readout) -> ReadFunction | None:
-    """Return one loop in Triton from rows to values, where there is one for these scores."""
+    """Return a Triton loop from rows to values, or None if there is none for these scores."""
     loops = _triton_loops(x)
     answer = _TRITON_ANSWERS.get(type(readout))
     if loops is None or answer is None or scorer.n_classes > loops.MOST_CLASSES:
@@ -105,7 +105,7 @@ def _fused_reader(scorer: Scorer, x: DeviceArray, readout: Readout) -> ReadFunct
 
     def read(rows: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
         values, lost = answers(rows, terms, readout.temperature, answer)
-        check = 1.0 / (1 - lost)  # not finite where a row was lost
+        check = 1.0 / (1 - lost)  # infinite for a tile with a row without finite score
         return xp.from_dlpack(values), xp.from_dlpack(check)
 
     return read
@@ -119,7 +119,7 @@ _TRITON_ANSWERS: dict[type[Readout], str] = {
 
 
 def _reader_by_products(scorer: Scorer, x: DeviceArray, readout: Readout) -> ReadFunction:
-    """Return the readout of products of rows and factors."""
+    """Return a function from rows to values that uses matrix products of rows and factors."""
     xp = namespace(x)
     parts = _score_functions(scorer, x)
     classes = np.concatenate([part.classes for part in parts])
@@ -137,20 +137,20 @@ def _reader_by_products(scorer: Scorer, x: DeviceArray, readout: Readout) -> Rea
 
 @dataclass(frozen=True)
 class _PartScores:
-    """Classes, and the function from rows to their scores."""
+    """Some classes, and the function from rows to their scores."""
 
     classes: Codes
     score: ScoreFunction
 
 
 def _single_class_parts(scorer: Scorer) -> list[Whitened]:
-    """Return the parts with one class each."""
+    """Return the whitening parts that have a single class."""
     whitened = [part for part in scorer.parts if isinstance(part, Whitened)]
     return [part for part in whitened if len(part.classes) == 1]
 
 
 def _score_functions(scorer: Scorer, x: DeviceArray) -> list[_PartScores]:
-    """Return a function for all classes that have their own factor, and one for each other part."""
+    """Return one function for all classes with separate factors, and one for each other part."""
     functions = []
     single = _single_class_parts(scorer)
     if single:
@@ -191,7 +191,7 @@ def _whitening_terms(
     parts: list[Whitened],
     x: DeviceArray,
 ) -> tuple[DeviceArray, DeviceArray, DeviceArray, DeviceArray]:
-    """Return the origin, factors Wᵀ (K, d, d), W μ (K, d) and constants, class by class."""
+    """Return the origin, and for each class Wᵀ (K, d, d), W μ (K, d) and the constant (K,)."""
     by_class = sorted(parts, key=lambda part: int(part.classes[0]))
     factors = np.stack([part.whitening.T for part in by_class])
     centres = np.stack([part.whitening @ part.means[0] for part in by_class])
@@ -205,11 +205,11 @@ def _whitening_terms(
 
 
 def _whitened_scores(scorer: Scorer, parts: list[Whitened], x: DeviceArray) -> ScoreFunction:
-    """Return bₖ − ½ |Wₖ (x − o) − Wₖ μₖ|² of all classes, by one product."""
+    """Return the function bₖ − ½ |Wₖ (x − o) − Wₖ μₖ|² of all classes, by one matrix product."""
     xp = namespace(x)
     factors = np.concatenate([part.whitening for part in parts])
     constants = np.concatenate([part.constants for part in parts])
-    # near the origin it is subtracted from the product, not from the rows: no digits are lost
+    # if o is small, subtract W o from the product instead of o from the rows: no digits are lost
     limit = 1e3 if xp.finfo(x.dtype).bits == 32 else 1e5
     with one_blas_thread():
         centres = np.concatenate([part.whitening @ part.means[0] for part in parts])
@@ -247,7 +247,7 @@ def _scores_of_whitened(
 
 
 def _shared_scores(scorer: Scorer, part: Whitened | Scaled, x: DeviceArray) -> ScoreFunction:
-    """Return cₖ − ½ |W x − W μₖ|² of classes that share W."""
+    """Return the function cₖ − ½ |W x − W μₖ|² of classes that share W."""
     xp = namespace(x)
     factor = part.whitening if isinstance(part, Whitened) else np.diag(1 / part.scale)
     origin = constants_like(scorer.origin, x)
@@ -270,7 +270,7 @@ def _read(
     scores: DeviceArray,
     readout: Readout,
 ) -> tuple[DeviceArray, DeviceArray]:
-    """Return the readout of scores (n, K), and numbers that are finite if all rows have scores."""
+    """Return the readout of scores (n, K), and numbers that are finite if all scores are usable."""
     a, readout = readout.of_classes(xp, scores)
     if isinstance(readout, Joint):
         return a, xp.max(a, axis=1)
@@ -289,7 +289,7 @@ def _read(
 
 
 def _softmax(xp: Namespace, a: DeviceArray) -> DeviceArray:
-    if hasattr(xp, "softmax"):  # one pass where the library has it
+    if hasattr(xp, "softmax"):  # the library's softmax needs only one pass
         shares: DeviceArray = xp.softmax(a, -1)
         return shares
     e: DeviceArray = xp.exp(a - xp.max(a, axis=1, keepdims=True))

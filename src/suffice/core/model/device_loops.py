@@ -1,7 +1,7 @@
-"""CUDA loops in Triton that read posteriors out of rows, and scores out of whitened rows.
+"""CUDA loops in Triton that compute posteriors from rows, and scores from whitened rows.
 
-Products of single precision are taken by tensor cores in three parts (TF32 keeps three digits,
-three of them all), those of double precision as they are.
+Tensor cores multiply single-precision numbers as three TF32 products: one would keep three digits,
+three keep all. Double-precision numbers are multiplied directly.
 """
 
 from typing import Literal, TypeAlias
@@ -12,8 +12,8 @@ import triton.language as tl
 
 from suffice.core.table.foreign import DeviceArray
 
-MOST_CLASSES = 128  # whose scores stay in the registers of a multiprocessor
-WIDEST = 64  # columns of rows that are whitened in registers
+MOST_CLASSES = 128  # scores of at most this many classes stay in a multiprocessor's registers
+WIDEST = 64  # rows with at most this many columns are whitened in registers
 _CHUNK = 16  # columns that are multiplied at once
 _N_WARPS = 4
 
@@ -26,9 +26,10 @@ def linear_answers(
     temperature: float,
     answer: Answer,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the answer for (wₖᵀ(x − o) + bₖ) / T, and which tiles have a row without scores.
+    """Return softmax, log softmax or argmax of (wₖᵀ(x − o) + bₖ) / T, as ``answer`` says.
 
-    ``terms`` are the origin o (d,), weights (d, K) and constants b (K,).
+    The second result marks the tiles that have a row without finite scores. ``terms`` are the
+    origin o (d,), the weights (d, K) and the constants b (K,).
     """
     rows = torch.from_dlpack(x)
     origin, weights, constants = (torch.from_dlpack(term).contiguous() for term in terms)
@@ -69,7 +70,7 @@ def quadratic_answers(
     temperature: float,
     answer: Answer,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the same of (bₖ − ½ |Wₖ (x − o) − cₖ|²) / T.
+    """Return the results of ``linear_answers`` for (bₖ − ½ |Wₖ (x − o) − cₖ|²) / T.
 
     ``terms`` are the origin o (d,), factors Wᵀ (K, d, d), centres c (K, d) and constants b (K,).
     """
@@ -114,7 +115,7 @@ def _outputs(
     tile: int,
     answer: Answer,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return empty arrays for the answers, and for a flag of each tile of rows."""
+    """Return empty arrays for the results, and for one flag per tile of rows."""
     n = len(rows)
     if answer == "argmax":
         out = torch.empty((n,), dtype=torch.int64, device=rows.device)
@@ -242,14 +243,14 @@ def _quadratic(
 
 @triton.jit
 def _write(a, row, label, out, lost, n, k, ANSWER: tl.constexpr):
-    """Write the answers for the scores of a tile, and whether some row has no finite score."""
+    """Write the results for the scores of a tile, and whether some row has no finite score."""
     is_row = row < n
     is_class = label < k
     a = tl.where(is_class[None, :], a, float("-inf"))
     top = tl.max(a, 1)
     e = tl.exp(a - top[:, None])
     total = tl.sum(e, 1)
-    # NaN where a score is NaN or the greatest is infinite
+    # the total is NaN if a score is NaN or the greatest score is infinite
     tl.store(lost + tl.program_id(0), tl.max((is_row & (total != total)).to(tl.int32), 0))
     if ANSWER == "argmax":
         tl.store(out + row, tl.argmax(a, 1).to(tl.int64), mask=is_row)
@@ -263,7 +264,7 @@ def _write(a, row, label, out, lost, n, k, ANSWER: tl.constexpr):
 
 @triton.jit
 def _scores(z, centres, constants, scores, n, k, d, TILE: tl.constexpr, WIDTH: tl.constexpr):
-    first = tl.program_id(0).to(tl.int64) * TILE  # of pairs of a row and a class
+    first = tl.program_id(0).to(tl.int64) * TILE  # the tile's first pair of a row and a class
     pair = tl.arange(0, TILE)
     column = tl.arange(0, WIDTH)
     is_pair = pair < n - first

@@ -1,7 +1,7 @@
-"""Covariances of fewer rows than features, by one Gram matrix of the rows.
+"""Covariances estimated from fewer rows than features, through one Gram matrix of the rows.
 
-With Z (r × d) the centred rows times √(weight / divisor), in units D = diag(s) in which the target
-of shrinkage is the identity,
+Z (r × d) holds the centred rows times √(weight / divisor), in units D = diag(s) in which the target
+of shrinkage is the identity. Then
 
     Σ_γ = (1 − γ) ZᵀZ + γ I,   G = Z Zᵀ = U diag(λ) Uᵀ  (r × r)
     Σ_γ⁻¹ = γ⁻¹ [I − Zᵀ U diag((1 − γ) / (γ + (1 − γ) λ)) Uᵀ Z]
@@ -9,7 +9,7 @@ of shrinkage is the identity,
 
 The covariance of the rows is D Σ_γ D. One Gram matrix and its eigenvalues serve every γ.
 
-The verbs are those of ``FullCovariance``; each costs some inner products with the rows.
+The methods are those of ``FullCovariance``; each costs some inner products with the rows.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LowRankCovariance:
-    """Σ = D (γ I + Vᵀ diag(e − γ) V) D, D = diag(s), V orthonormal.
+    """Σ = D S D with S = γ I + Vᵀ diag(e − γ) V, D = diag(s) and orthonormal rows V.
 
-    The directions are kept as combinations of rows X: V = diag(1/√λ) P X D⁻¹, where P X D⁻¹ = Uᵀ Z.
-    A function f of what is between the two D is f(γ) I + Vᵀ diag(f(e) − f(γ)) V.
+    The directions V are stored as combinations of rows X: V = diag(1/√λ) P X D⁻¹, where
+    P X D⁻¹ = Uᵀ Z. A function f of the matrix S is f(γ) I + Vᵀ diag(f(e) − f(γ)) V.
     """
 
     scale: Floats  # s  (d,)
-    base: float  # γ: the eigenvalue in all other directions
-    rows: Floats  # X  (m, d), perhaps shared with other covariances
+    base: float  # γ: the eigenvalue of S in all other directions
+    rows: Floats  # X  (m, d); other covariances may share it
     combinations: Floats  # P  (r, m)
     squares: Floats  # λ: squared lengths of the directions P X D⁻¹  (r,)
-    eigenvalues: Floats  # e = γ + (1 − γ) λ of a shrunk covariance  (r,)
+    eigenvalues: Floats  # e; for a shrunk covariance, γ + (1 − γ) λ  (r,)
 
     @classmethod
     def shrunk(
@@ -54,7 +54,7 @@ class LowRankCovariance:
         combinations: Floats,
         gram_eigenvalues: Floats,
     ) -> LowRankCovariance:
-        """Return D ((1 − γ) ZᵀZ + γ I) D, γ > 0, from the eigenvalues λ of G = Z Zᵀ."""
+        """Return D ((1 − γ) ZᵀZ + γ I) D for γ > 0, given the eigenvalues λ of G = Z Zᵀ."""
         return cls(
             scale=scale,
             base=gamma,
@@ -76,15 +76,15 @@ class LowRankCovariance:
         )
 
     def whiten(self, x: Floats) -> Floats:
-        """Return z = (γ I + …)^−½ D⁻¹ x for each row."""
+        """Return z = S^−½ D⁻¹ x for each row."""
         return self._function(_inverse_root, x / self.scale)
 
     def whiten_transposed(self, z: Floats) -> Floats:
-        """Return D⁻¹ (γ I + …)^−½ z for each row."""
+        """Return D⁻¹ S^−½ z for each row."""
         return self._function(_inverse_root, z) / self.scale
 
     def colorize(self, z: Floats) -> Floats:
-        """Return x = D (γ I + …)^½ z for each row."""
+        """Return x = D S^½ z for each row."""
         return self._function(np.sqrt, z) * self.scale
 
     def precision_times(self, x: Floats) -> Floats:
@@ -105,7 +105,8 @@ class LowRankCovariance:
 
     def marginal(self, observed: Codes) -> LowRankCovariance:
         """Return Σ_oo of the features ``observed``, at least one."""
-        # Y = V_o = (Q R)ᵀ,   γ I + Yᵀ diag(e − γ) Y = γ I + Q W diag(c) Wᵀ Qᵀ
+        # Y = V_o = (Q R)ᵀ,   γ I + Yᵀ diag(e − γ) Y = γ I + Q W diag(c) Wᵀ Qᵀ,
+        # where R diag(e − γ) Rᵀ = W diag(c) Wᵀ
         scale = self.scale[observed]
         roots = np.sqrt(self.squares)[:, None]
         directions = (self.combinations @ self.rows[:, observed]) / scale / roots
@@ -121,7 +122,7 @@ class LowRankCovariance:
         )
 
     def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
-        """Return L_oo, L_mo, L_mm of the dense Σ; see ``FullCovariance``."""
+        """Return L_oo, L_mo and L_mm of the dense Σ; see ``FullCovariance``."""
         return self.as_full().conditional(observed, missing)
 
     def observed_distances(
@@ -130,7 +131,7 @@ class LowRankCovariance:
         rare: MissingPatterns,  # noqa: ARG002
         means: Floats,
     ) -> tuple[Floats, Floats]:
-        """Return NaN: every pattern of observed features has a marginal of its own."""
+        """Return NaN for all rows, so that each pattern is scored by its ``marginal``."""
         return np.full((len(y), len(means)), np.nan), np.full(len(y), np.nan)
 
     def variances(self) -> Floats:
@@ -150,12 +151,12 @@ class LowRankCovariance:
         return self.precision_times(np.eye(len(self.scale)))
 
     def as_full(self) -> FullCovariance:
-        """Return the same Σ by its dense factor."""
+        """Return the same Σ as a dense factor."""
         return _as_full(self.dense())
 
     def _function(self, f: Callable[[Floats], Floats], y: Floats) -> Floats:
-        """Return f(γ I + Vᵀ diag(e − γ) V) y for each row."""
-        # (f(e) − f(γ)) / λ, of the inverse 1/x −γ⁻¹ (1 − γ) / (γ + (1 − γ) λ)
+        """Return f(S) y for each row."""
+        # the weights are (f(e) − f(γ)) / λ; for f(x) = 1/x, −γ⁻¹ (1 − γ) / (γ + (1 − γ) λ)
         at_base = float(f(np.array(self.base)))
         weights = (f(self.eigenvalues) - at_base) / self.squares
         along = (self._project(y) * weights) @ self.combinations
@@ -174,7 +175,7 @@ class LowRankCovariance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NestedCovariance:
-    """Σ = L Ψ Lᵀ, where L Lᵀ is one covariance and Ψ another, in the units that L whitens."""
+    """Σ = L Ψ Lᵀ, where L Lᵀ is one covariance, and Ψ a covariance of rows whitened by L."""
 
     outer: LowRankCovariance  # L Lᵀ
     inner: LowRankCovariance  # Ψ

@@ -1,4 +1,4 @@
-"""Class-conditional Gaussians and the posterior they imply."""
+"""Class-conditional Gaussians and their posterior."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from suffice.typing import Array, Codes, Floats, RowsLike
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleSizes:
-    """How many rows the mean and the covariance Σ_k = M_k / divisor_k of each class come from."""
+    """The sample sizes behind the mean and the covariance Σ_k = M_k / divisor_k of each class."""
 
-    rows: Floats  # n of the mean  (K,)
-    degrees: Floats  # ν of the scatter M of all classes that share it  (K,)
-    divisors: Floats  # M / Σ  (K,)
+    rows: Floats  # n, the number of rows behind the mean  (K,)
+    degrees: Floats  # ν, the degrees of freedom of the scatter M_k of the group  (K,)
+    divisors: Floats  # divisor_k = M_k / Σ_k  (K,)
 
     def some(self, classes: Codes | slice) -> SampleSizes:
-        """Return the sizes of some classes only."""
+        """Return the sample sizes of some classes."""
         return SampleSizes(
             rows=self.rows[classes],
             degrees=self.degrees[classes],
@@ -44,7 +44,7 @@ class SampleSizes:
 
 @dataclass(frozen=True, eq=False)
 class GaussianModel(EllipticalModel):
-    """Class k has prior π_k and density N(μ_k, Σ_k); classes of one group share one covariance."""
+    """Class k has prior π_k and density N(μ_k, Σ_k); the classes of a group share a covariance."""
 
     log_priors: Floats  # log π  (K,)
     centre: Floats  # (d,)
@@ -53,7 +53,8 @@ class GaussianModel(EllipticalModel):
     group_of: Codes  # group of each class  (K,)
     n_covariance_parameters: int = 0
     temperature: float = 1.0
-    sample_sizes: SampleSizes | None = None  # None: stated, regularised or of weighted rows
+    # None if parameters were given or regularised, or if rows are weighted
+    sample_sizes: SampleSizes | None = None
 
     @classmethod
     def of(
@@ -68,7 +69,7 @@ class GaussianModel(EllipticalModel):
         temperature: float = 1.0,
         sample_sizes: SampleSizes | None = None,
     ) -> Self:
-        """Return the model of priors π rather than their logarithms."""
+        """Return the model, given priors π instead of log priors."""
         with np.errstate(divide="ignore"):
             log_priors = np.log(priors)
         return cls(
@@ -89,7 +90,7 @@ class GaussianModel(EllipticalModel):
 
     @property
     def n_parameters(self) -> int:
-        n_present = np.isfinite(self.log_priors).sum()  # classes with rows
+        n_present = np.isfinite(self.log_priors).sum()  # number of classes with rows
         n_means = n_present * self.n_features
         return int(n_present - 1 + n_means + self.n_covariance_parameters)
 
@@ -117,7 +118,7 @@ class GaussianModel(EllipticalModel):
         return replace(self, temperature=temperature)
 
     def some(self, classes: Codes | slice) -> GaussianModel:
-        """Return the model of some classes only, by codes or slice; priors stay as they are."""
+        """Return the model of some classes, by codes or slice, with unchanged priors."""
         groups, group_of = np.unique(self.group_of[classes], return_inverse=True)
         sizes = self.sample_sizes
         return replace(
@@ -130,7 +131,7 @@ class GaussianModel(EllipticalModel):
         )
 
     def of_new_rows(self) -> ClassModel:
-        """Return the Student t model of new rows, or this model if its rows are not counted."""
+        """Return the Student t model of new rows, or ``self`` if ``sample_sizes`` is None."""
         sizes = self.sample_sizes
         if sizes is None:
             return self
@@ -139,7 +140,7 @@ class GaussianModel(EllipticalModel):
         if not has_law[np.isfinite(self.log_priors)].all():
             return self
         # Hotelling (1931), *Annals of Mathematical Statistics* 2: with f = ν − d + 1,
-        # (x − m)ᵀ M⁻¹ (x − m) ~ (1 + 1/n) d/f F(d, f), as of a Student t with f degrees and
+        # (x − m)ᵀ M⁻¹ (x − m) ~ (1 + 1/n) d/f F(d, f). So x has a Student t with f degrees and
         # shape (1 + 1/n) M / f = Σ / (s f),  s = n / ((n + 1) divisor)
         shares = sizes.rows / ((sizes.rows + 1) * np.where(has_law, sizes.divisors, 1.0))
         return StudentModel(
@@ -191,7 +192,7 @@ class GaussianModel(EllipticalModel):
 
     @property
     def _log_dets(self) -> Floats:
-        """log|Σ_k| of each class, (K,)."""
+        """Log-determinant log|Σ_k| of each class, (K,)."""
         return np.array([sigma.log_det for sigma in self.covariances])[self.group_of]
 
     @cached_property
@@ -204,8 +205,8 @@ class GaussianModel(EllipticalModel):
     def _density_scorer(self, log_weights: Floats) -> Scorer:
         # quadratic score: a_k(x) = −½ log|Σ_k| − ½ (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) + log π_k
         # log density: log π_k + log N(x; μ_k, Σ_k) = a_k(x) − ½ d log 2π
-        # ``scoring.Whitened`` computes the squared distance, and subtracts half of it from these
-        # constants: (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) = |W_k (x − μ_k)|²,  W_kᵀ W_k = Σ_k⁻¹
+        # ``scoring.Whitened`` subtracts half the squared distance from these constants:
+        # (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) = |W_k (x − μ_k)|²,  W_kᵀ W_k = Σ_k⁻¹
         constants = log_weights - 0.5 * (self.n_features * LOG_2PI + self._log_dets)
         covariances = [self.covariances[g] for g in self.group_of]
         return Scorer.of(constants, self.offsets, covariances, origin=self.centre)
@@ -229,13 +230,13 @@ class GaussianModel(EllipticalModel):
         n_observed: Codes,
         rng: np.random.Generator,
     ) -> Floats:
-        # a conditional Gaussian has the same width for every x_o
+        # the covariance of a conditional Gaussian is the same for every x_o
         del distances, n_observed, rng
         return np.ones(len(codes))
 
 
 def _squared_distances(model: GaussianModel, moments: Moments) -> float:
-    """Return Σ_n w_n (x_n − m)ᵀ Σ⁻¹ (x_n − m), with m, Σ of each row's class."""
+    """Return Σ_n w_n (x_n − m)ᵀ Σ⁻¹ (x_n − m), where m and Σ are those of each row's class."""
     total = 0.0
     drift = moments.centred_means + (moments.grand_mean - model.centre) - model.offsets
     for g, covariance in enumerate(model.covariances):

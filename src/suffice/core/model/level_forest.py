@@ -1,4 +1,4 @@
-"""Levels of categories in each class: a forest in which each depends on at most one other."""
+"""Levels of categories in each class: a forest in which a category has at most one parent."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from suffice.typing import Codes, Floats
 
 @dataclass(frozen=True, eq=False)
 class LevelBlocks:
-    """Which features are the indicators of each category.
+    """The positions of the indicators of each category among the features.
 
-    Level 0 of a category is the reference, which has no feature. Columns with missing values come
-    first, as categories of two levels: observed and missing.
+    Level 0 of a category is the reference, which has no feature. Numeric columns that were filled
+    come first, as categories with two levels: observed and missing.
     """
 
-    starts: Codes  # first feature of each category, and the end  (q + 1,)
+    starts: Codes  # first feature of each category, and the number of features  (q + 1,)
 
     @classmethod
     def of(cls, encoding: Encoding) -> LevelBlocks:
@@ -48,12 +48,15 @@ class LevelBlocks:
 
     @cached_property
     def edges(self) -> Codes:
-        """First level of each category among all levels, and the end, (q + 1,)."""
+        """First level of each category among all levels, and the number of levels C, (q + 1,)."""
         return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.intp)
 
     @cached_property
     def all_levels(self) -> Floats:
-        """E with a = e + E m: all levels from their features; the reference is 1 − Σ, (C, C')."""
+        """E (C, C') with a = e + E m: indicators a of all levels from the indicators m.
+
+        e is 1 at each reference level, whose indicator is 1 − Σ m over its category.
+        """
         matrix = np.zeros((self.edges[-1], self.n_indicators))
         for category, size in enumerate(self.sizes):
             reference = self.edges[category]
@@ -74,17 +77,17 @@ class LevelBlocks:
         scatter = moments.scatters[k, self.n_numbers :, self.n_numbers :]
         f = self.frequencies(moments)[k]
         weight = max(float(moments.weights[k]), np.finfo(float).tiny)
-        # Σ w (a − f)(a − f)ᵀ / w + f fᵀ
+        # share of pairs = Cov(a) + f fᵀ,  Cov(a) = E Cov(m) Eᵀ
         covariance = self.all_levels @ scatter @ self.all_levels.T / weight
         return np.maximum(covariance + np.outer(f, f), 0.0)
 
     def codes(self, rows: Floats) -> Codes:
-        """Return the most frequent level of each category, −1 if missing, (n, q)."""
+        """Return each category's level with the largest indicator, −1 if missing, (n, q)."""
         codes = np.zeros((len(rows), len(self.sizes)), np.intp)
         columns = rows.T.copy()
         for j, (lo, hi) in enumerate(itertools.pairwise(self.starts)):
             indicators = columns[lo:hi]
-            # the share of the reference is what the other levels leave of 1
+            # the indicator of the reference is 1 minus the sum of the others
             largest = 1 - indicators.sum(0)
             is_missing = np.isnan(largest)
             for level, share in enumerate(indicators, 1):
@@ -94,7 +97,7 @@ class LevelBlocks:
         return codes
 
     def indicators(self, codes: Codes) -> Floats:
-        """Return the features of levels, none of them missing, (n, C')."""
+        """Return the indicators of levels, of which none may be missing, (n, C')."""
         indicators = np.zeros((len(codes), self.n_indicators))
         for j, start in enumerate(self.starts[:-1]):
             rows = np.flatnonzero(codes[:, j] > 0)
@@ -105,10 +108,10 @@ class LevelBlocks:
 
 @dataclass(frozen=True, eq=False)
 class LevelForest:
-    """Levels c: p(c | k) = Π_j p(c_j | c_parent(j), k). Chow & Liu (1968), *IEEE Trans. IT* 14."""
+    """p(c | k) = Π_j p(c_j | c_parent(j), k). Chow & Liu (1968), *IEEE Trans. IT* 14."""
 
-    parents: Codes  # of each category in each class, −1 for none  (K, q)
-    #: log p(level | parent's level) of each class and category, (parent's levels, levels)
+    parents: Codes  # parent of each category in each class, −1 for none  (K, q)
+    #: log p(level | parent's level) for each class and category, (parent's levels, levels)
     log_tables: tuple[tuple[Floats, ...], ...]
 
     @property
@@ -116,7 +119,7 @@ class LevelForest:
         return len(self.parents)
 
     def n_parameters(self, classes: Codes) -> int:
-        """Return the number of free probabilities of some classes."""
+        """Return the number of free probabilities in the given classes."""
         total = 0
         for k in classes:
             for table in self.log_tables[k]:
@@ -126,11 +129,11 @@ class LevelForest:
 
     @cached_property
     def orders(self) -> tuple[tuple[int, ...], ...]:
-        """Categories of each class, each after its parent."""
+        """The categories of each class, ordered so that each one follows its parent."""
         return tuple(_parents_first(parents) for parents in self.parents)
 
     def log_probability(self, codes: Codes) -> Floats:
-        """Return log p(c | k) of levels (n, q), missing ones (−1) summed out, shape (n, K)."""
+        """Return log p(c | k) of levels (n, q), summed over missing levels (−1), shape (n, K)."""
         log_p = np.zeros((len(codes), self.n_classes))
         is_complete = (codes >= 0).all(1)
         complete = codes if is_complete.all() else codes[is_complete]
@@ -141,7 +144,7 @@ class LevelForest:
         return log_p
 
     def _complete(self, k: int, codes: Codes) -> Floats:
-        """Return log p(c | k) of levels without missing ones, (n,)."""
+        """Return log p(c | k) of complete levels, (n,)."""
         log_p = np.zeros(len(codes))
         for j, table in enumerate(self.log_tables[k]):
             parent = self.parents[k, j]
@@ -150,13 +153,13 @@ class LevelForest:
         return log_p
 
     def _summed(self, k: int, codes: Codes) -> Floats:
-        """Return log p of the observed levels, by messages from the leaves to the roots, (n,)."""
+        """Return log p of the observed levels, by messages from leaves to roots, (n,)."""
         tables = self.log_tables[k]
         beliefs = []
         for j, table in enumerate(tables):
             observed = codes[:, j, None]
             possible = (observed < 0) | (observed == np.arange(table.shape[1]))
-            # log 1 for the levels that a row may have, log 0 for the others  (n, L)
+            # log 1 for the levels that a row may have, log 0 for all others  (n, L)
             beliefs.append(np.where(possible, 0.0, -np.inf))
         total = np.zeros(len(codes))
         for j in reversed(self.orders[k]):
@@ -212,7 +215,7 @@ class LevelForest:
         return np.stack([np.diagonal(self.pairs(k)) for k in range(self.n_classes)])
 
     def log_likelihood(self, moments: Moments, blocks: LevelBlocks) -> float:
-        """Return Σ w log p(c | y) of the rows that moments of encoded rows sum up."""
+        """Return Σ w log p(c | y) over the rows behind moments of encoded rows."""
         total = 0.0
         frequencies = blocks.frequencies(moments)
         levels = [slice(lo, hi) for lo, hi in itertools.pairwise(blocks.edges)]
@@ -230,8 +233,8 @@ class LevelForest:
 
 
 def _parents_first(parents: Codes) -> tuple[int, ...]:
-    """Return the categories of one class, each after its parent."""
+    """Return the categories of one class, ordered so that each one follows its parent."""
     order: list[int] = np.flatnonzero(parents < 0).tolist()
-    for parent in order:  # the list grows while it is read
+    for parent in order:  # the loop appends to the list
         order += np.flatnonzero(parents == parent).tolist()
     return tuple(order)

@@ -1,4 +1,4 @@
-"""Linear scores w_kᵀx + w_k0: of Gaussian classes that share Σ, or learnt without densities."""
+"""Linear scores w_kᵀx + w_k0, of Gaussian classes that share Σ or of discriminative models."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ def discriminant(
     means: Floats,
     log_priors: Floats,
 ) -> tuple[Floats, Floats]:
-    """Return w_k (K, d) and w_k0 (K,) of Gaussian classes that share Σ; x and μ_k from one centre.
+    """Return w_k (K, d) and w_k0 (K,) of Gaussian classes that share Σ.
 
-    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, 4.3.
+    The rows x and the means μ_k must have the same origin. Hastie, Tibshirani & Friedman (2009),
+    *The Elements of Statistical Learning*, 4.3.
     """
     # w_k = Σ⁻¹ μ_k,  w_k0 = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k
     weights = sigma.precision_times(means)
@@ -33,9 +34,9 @@ def discriminant(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearModel(ScoredModel):
-    """Scores wₖᵀ(x − m) + bₖ of K classes, m amid the rows; softmax where they are log odds."""
+    """Scores wₖᵀ(x − m) + bₖ of K classes, with m near the rows; log odds give posteriors."""
 
-    weights: Floats  # w  (1, d): the second of two classes against the first; otherwise (K, d)
+    weights: Floats  # w: (1, d), second class against first, if K = 2; otherwise (K, d)
     intercepts: Floats  # b  (1,) or (K,): scores at the centre
     has_posterior: bool
     centre: Floats  # m  (d,)
@@ -51,7 +52,7 @@ class LinearModel(ScoredModel):
         has_posterior: bool = True,
         centre: Floats | None = None,
     ) -> LinearModel:
-        """Return the model of coefficients (1, d) or (K, d); the default centre is the origin."""
+        """Return the model with coefficients (1, d) or (K, d); the default centre is the origin."""
         w = np.atleast_2d(weights)
         b = np.atleast_1d(intercepts)
         if centre is None:
@@ -64,7 +65,7 @@ class LinearModel(ScoredModel):
         return np.asarray(self.intercepts - self.weights @ self.centre)
 
     def all_weights(self) -> tuple[Floats, Floats]:
-        """Return w_k (K, d) and w_k0 (K,) of every class: the first of two scores zero."""
+        """Return w_k (K, d) and w_k0 (K,) of every class; the first of two classes has zeros."""
         if len(self.weights) > 1:
             return self.weights, self.at_origin
         nothing = np.zeros_like(self.weights)
@@ -80,11 +81,11 @@ class LinearModel(ScoredModel):
 
     @property
     def n_parameters(self) -> int:
-        """(K − 1)(d + 1): only differences of the scores of K classes matter."""
+        """(K − 1)(d + 1): only differences between the scores of classes matter."""
         return (self.n_classes - 1) * (self.n_features + 1)
 
     def allowing_missing(self) -> LinearModel:
-        """Return itself: linear scores cannot integrate NaN out, so it is an error."""
+        """Return ``self``: linear scores cannot integrate out NaN, so NaN raises an error."""
         return self
 
     @property
@@ -102,7 +103,7 @@ class LinearModel(ScoredModel):
         readout: Readout,
         log_weights: Floats | None = None,
     ) -> Array:
-        del log_weights  # there are no densities
+        del log_weights  # the model has no densities
         if is_sparse(x):
             rows = CountRows.of(x)
             rows.require_finite()

@@ -1,13 +1,13 @@
 """Compiled loops from rows to scores and from scores to posteriors; each row has its own lane.
 
 A *tile* holds a few chunks of ``LANES`` rows, transposed and measured from a common origin o:
-(chunks, features, LANES). All means are measured from o, too. A *score tile* holds the scores of
+(chunks, features, LANES). All means are measured from o as well. A *score tile* holds the scores of
 these rows, (chunks, classes, LANES). Features and classes are padded with zeros to a multiple of
 ``SIDE``, and matrices are packed in SIDE × SIDE blocks, (…, SIDE²).
 
 Lanes never mix, and the last chunk is filled with rows of zeros that are not read. So the scores
-of a row depend neither on its place nor on the thread that computes them. A row without a finite
-score becomes NaN, its code −1, and the loop returns True.
+of a row depend neither on its position nor on the thread that computes them. If a row has no finite
+score, its values become NaN, its code becomes −1, and the loop returns True.
 """
 
 import math
@@ -25,12 +25,12 @@ from suffice.core.model.posterior import (
 from suffice.core.model.tiles import LANES, SIDE
 from suffice.typing import Array, Codes, Floats
 
-# a·b + c may be rounded once (FMA); nothing may be reordered
+# a·b + c may be rounded once (FMA), but sums may not be reordered
 compiled = njit(nogil=True, error_model="numpy", fastmath={"contract"})
-# sums over features may be
+# sums over features may also be reordered
 summed = njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
-# share of a feature's variance that is left given the features before it, under which a
-# pivot has lost too many digits
+# a pivot has lost too many digits if the variance of its feature, given the features before it, is
+# below this share of the feature's variance
 LOST = 1e-6
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH = 6.93147180369123816490e-01
@@ -41,7 +41,7 @@ _ROUND_BITS = 0x4338000000000000
 
 @compiled
 def tile_rows(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
-    """Set a tile to rows x − o of ``x`` (n, d), from ``first`` on."""
+    """Set a tile to rows x − o of ``x`` (n, d), starting at row ``first``."""
     for c in range(tile.shape[0]):
         start = first + c * LANES
         rows = x[start : start + LANES]
@@ -55,7 +55,7 @@ def tile_rows(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
 
 @compiled
 def tile_columns(x: Floats, first: int, centre: Floats, tile: Floats) -> None:
-    """Set a tile to rows x − o of a transposed ``x`` (d, n), from ``first`` on."""
+    """Set a tile to rows x − o of a transposed ``x`` (d, n), starting at row ``first``."""
     for c in range(tile.shape[0]):
         start = first + c * LANES
         for j in range(x.shape[0]):
@@ -76,7 +76,7 @@ def full_scores(
     mu: Floats,
     w: Floats,
 ) -> None:
-    """Write cₖ − ½ |Wₖ (x − μₖ)|² for classes that have each a lower triangular Wₖ."""
+    """Write cₖ − ½ |Wₖ (x − μₖ)|² for classes with separate lower triangular Wₖ."""
     blocks = _in_blocks(tile)
     y = np.empty(blocks.shape[1:])
     z = np.empty(SIDE * LANES)
@@ -119,7 +119,7 @@ def diagonal_scores(
     mu: Floats,
     inverse: Floats,
 ) -> None:
-    """Write cₖ − ½ Σⱼ ((xⱼ − μₖⱼ) / σₖⱼ)², ``inverse`` being 1 / σ."""
+    """Write cₖ − ½ Σⱼ ((xⱼ − μₖⱼ) / σₖⱼ)²; ``inverse`` holds 1 / σ."""
     blocks = _in_blocks(tile)
     for i in range(blocks.shape[0]):
         for k in range(codes.shape[0]):
@@ -144,7 +144,7 @@ def linear_scores(tile: Floats, scores: Floats, intercepts: Floats, weights: Flo
 
 @compiled
 def _in_blocks(tile: Floats) -> Floats:
-    """Return the tile seen as (chunks, features / SIDE, SIDE · LANES)."""
+    """Return a view of the tile with the shape (chunks, features / SIDE, SIDE · LANES)."""
     chunks, features, _ = tile.shape
     return tile.reshape(chunks, features // SIDE, SIDE * LANES)
 
@@ -216,7 +216,7 @@ def _corner(
 
 @compiled
 def _multiply_add(w: Floats, first: int, n: int, y: Floats, z: Floats) -> None:
-    """Add to z the products of n blocks of W, from ``first`` on, with blocks 0 … n − 1 of y."""
+    """Add to z the products of n blocks of W, starting at ``first``, with blocks 0 … n − 1 of y."""
     for j in range(n):
         block = first + j
         w00 = w[block, 0]
@@ -297,9 +297,10 @@ def _finish(constant: float, out: Floats) -> None:
 
 @compiled
 def write(scores: Floats, n_classes: int, beta: float, what: int, out: Array) -> bool:
-    """Write a, softmax(β a), its logarithm, log Σₖ exp aₖ or argmax a to rows (n, K) or (n, 1).
+    """Write the values of a readout to rows (n, K) or (n, 1).
 
-    Return whether a row has no finite score.
+    ``what`` selects a, softmax(β a), its logarithm, log Σₖ exp aₖ or argmax a. Return whether some
+    row has no finite score.
     """
     top = np.empty(LANES)
     rest = np.empty(LANES)
@@ -318,12 +319,12 @@ def write(scores: Floats, n_classes: int, beta: float, what: int, out: Array) ->
                 for k in range(n_classes):
                     rows[b, k] = a[k, b]
             elif what == POSTERIOR:
-                # p_k = exp(β (a_k − max a)) / (1 + Σ over the losers)
+                # p_k = exp(β (a_k − max a)) / (1 + Σ over all classes except the best)
                 share = 1.0 / (1.0 + rest[b])
                 for k in range(n_classes):
                     rows[b, k] = e[k, b] * share
             elif what == LOG_POSTERIOR:
-                # log p_k = β (a_k − max a) − log1p(Σ over the losers)
+                # log p_k = β (a_k − max a) − log1p(Σ over all classes except the best)
                 total = math.log1p(rest[b])
                 for k in range(n_classes):
                     rows[b, k] = beta * (a[k, b] - top[b]) - total
@@ -336,13 +337,16 @@ def write(scores: Floats, n_classes: int, beta: float, what: int, out: Array) ->
 
 @compiled
 def _winners(a: Floats, n_classes: int, n_rows: int, top: Floats, code: Codes) -> bool:
-    """Find the greatest score of each lane; make lanes without one NaN, and return if any is."""
+    """Find the greatest score of each lane; return whether some lane has no finite score.
+
+    Such a lane becomes NaN.
+    """
     for b in range(LANES):
         top[b] = a[0, b]
         code[b] = 0
     for k in range(1, n_classes):
         for b in range(LANES):
-            better = (a[k, b] > top[b]) | math.isnan(a[k, b])  # so that a NaN stays on top
+            better = (a[k, b] > top[b]) | math.isnan(a[k, b])  # NaN counts as the greatest
             top[b] = a[k, b] if better else top[b]
             code[b] = k if better else code[b]
     bad = False
@@ -366,7 +370,7 @@ def _exponentials(
     e: Floats,
     rest: Floats,
 ) -> None:
-    """Set e to exp(β (a − max a)) and ``rest`` to its sum over all classes but the winner."""
+    """Set e to exp(β (a − max a)), and ``rest`` to its sum over all classes except the best."""
     rest[:] = 0.0
     for k in range(n_classes):
         for b in range(LANES):
@@ -376,8 +380,8 @@ def _exponentials(
 
 @compiled
 def exp_negative(x: float) -> float:
-    """Return eˣ for x ≤ 0, to an ulp, subnormal results included."""
-    # x = n ln 2 + r,  |r| ≤ ½ ln 2;  adding 1.5 · 2⁵² rounds, and leaves n in the low bits
+    """Return eˣ for x ≤ 0, to one unit in the last place, even if the result is subnormal."""
+    # x = n ln 2 + r,  |r| ≤ ½ ln 2;  adding 1.5 · 2⁵² rounds, and stores n in the low bits
     x = -750.0 if x < -750.0 else x
     shifted = np.float64(x * _LOG2_E + _ROUND)
     n = shifted - _ROUND
@@ -388,7 +392,7 @@ def exp_negative(x: float) -> float:
     p = 1 / 120 + r * (1 / 720 + r * (1 / 5040 + r * p))
     p = 1 / 2 + r * (1 / 6 + r * (1 / 24 + r * p))
     p = 1 + (r + r * r * p)
-    # eˣ = eʳ · 2^⌊n/2⌋ · 2^⌈n/2⌉: each power of two is normal where 2ⁿ may not be
+    # eˣ = eʳ · 2^⌊n/2⌋ · 2^⌈n/2⌉: both powers of two are normal numbers, even if 2ⁿ is not
     power = shifted.view(np.int64) - _ROUND_BITS
     half = power >> 1
     low = np.int64((half + 1023) << 52).view(np.float64)
@@ -398,7 +402,7 @@ def exp_negative(x: float) -> float:
 
 @compiled
 def share_out(scores: Floats, n_classes: int, weight: Floats) -> float:
-    """Turn scores to w softmax(a) in place, w (chunks, LANES); return Σ w log Σₖ exp aₖ."""
+    """Replace scores a with w softmax(a), w (chunks, LANES); return Σ w log Σₖ exp aₖ."""
     top = np.empty(LANES)
     rest = np.empty(LANES)
     code = np.empty(LANES, np.intp)
@@ -428,10 +432,11 @@ def full_distances(
 ) -> None:
     """Write |L_oo⁻¹ (y_o − μ_o)|² for each mean (m, d), and log|Σ_oo|; NaN in y is missing.
 
-    Σ_oo is placed inside D Σ D + (I − D), with D = diag(observed): its factor has the rows of L_oo,
-    and unit rows in the place of missing features. A lane is a *run* of up to a few rows of one
-    pattern, which share a factor: ``runs`` are order, firsts and counts, and run i has the rows
-    order[j] with counts[i] places j from firsts[i] on. Where Σ_oo is nearly singular both are NaN.
+    Σ_oo is a block of D Σ D + (I − D), with D = diag(observed). The factor of that matrix has the
+    rows of L_oo, and unit rows for missing features. A lane computes a *run* of a few rows with the
+    same pattern, which share a factor. ``runs`` holds order, firsts and counts: run i has the rows
+    order[j] for counts[i] values of j, starting at firsts[i]. If Σ_oo is nearly singular, both
+    results are NaN.
     """
     order, firsts, counts = runs
     d = y.shape[1]
@@ -476,7 +481,7 @@ def scaled_distances(
     distances: Floats,
     log_dets: Floats,
 ) -> None:
-    """Write Σ ((y − μ) / σ)² for each mean, (n, m), and Σ log σ², over what was observed."""
+    """Write Σ ((y − μ) / σ)² for each mean, (n, m), and Σ log σ², over the observed features."""
     for i in range(len(y)):
         row = y[i]
         log_det = 0.0
@@ -494,7 +499,7 @@ def scaled_distances(
 
 @compiled
 def _load(y: Floats, rows: Codes, observed: Floats, lanes: Floats) -> None:
-    """Set lanes to rows of y, 0 where missing, and ``observed`` to 0 there and 1 elsewhere."""
+    """Set ``lanes`` to rows of y with 0 for missing values, and ``observed`` to 0 or 1."""
     for b in range(LANES):
         row = y[rows[b]]
         for j in range(row.shape[0]):
@@ -511,7 +516,7 @@ def _factorise(
     inverse: Floats,
     log_det: Floats,
 ) -> None:
-    """Write L below the diagonal, 1 / L_ii, and log|L Lᵀ|; NaN where a pivot loses its digits."""
+    """Write L below the diagonal, 1 / L_ii and log|L Lᵀ|; NaN if a pivot loses its digits."""
     d = sigma.shape[0]
     a = np.empty(LANES)
     product = np.ones(LANES)
@@ -527,12 +532,12 @@ def _factorise(
                 for b in range(LANES):
                     factor[row + j, b] = a[b] * inverse[j, b]
         for b in range(LANES):
-            pivot = a[b] + (1.0 - observed[i, b])  # 1 where missing, else the variance left
+            pivot = a[b] + (1.0 - observed[i, b])  # the remaining variance; 1 if missing
             lost = observed[i, b] > 0 and not pivot > LOST * sigma[i, i]
             pivot = np.nan if lost else pivot
             inverse[i, b] = 1 / np.sqrt(pivot)
             product[b] *= pivot / (sigma[i, i] if observed[i, b] > 0 else 1.0)
-        if i % 16 == 15 or i == d - 1:  # a product of so few pivots cannot underflow
+        if i % 16 == 15 or i == d - 1:  # a product of 16 pivots cannot underflow
             for b in range(LANES):
                 log_det[b] += np.log(product[b])
                 product[b] = 1.0
@@ -551,7 +556,7 @@ def _solve(
     inverse: Floats,
     z: Floats,
 ) -> None:
-    """Set z to L⁻¹ (y − μ) over what was observed."""
+    """Set z to L⁻¹ (y − μ) over the observed features."""
     a = np.empty(LANES)
     for i in range(y.shape[0]):
         for b in range(LANES):
@@ -563,7 +568,7 @@ def _solve(
 
 @compiled
 def _subtract_products(u: Floats, p: int, v: Floats, q: int, n: int, a: Floats) -> None:
-    """Subtract from a the products of n rows of u, from p on, and of v, from q on."""
+    """Subtract Σ_h u[p + h] v[q + h] for h = 0 … n − 1 from a."""
     h = 0
     while h + 4 <= n:
         for b in range(LANES):
@@ -592,7 +597,7 @@ def _squared_gap(z: Floats, m: Floats, total: Floats) -> None:
 
 @compiled
 def fill_kernel(rows: Floats, landmarks: Floats, laplace: bool, out: Floats) -> None:
-    """Set exp(−Σ_j |x_j − l_j|) or exp(−½ Σ_j (x_j − l_j)²) of rows (n, d), landmarks (d, m)."""
+    """Write exp(−Σ_j |x_j − l_j|) or exp(−½ Σ_j (x_j − l_j)²) for rows (n, d), landmarks (d, m)."""
     for i in range(rows.shape[0]):
         values = out[i]
         values[:] = 0.0

@@ -45,8 +45,8 @@ def overall_distances(
 ) -> Floats:
     """Return (x − μ)ᵀ Σ_0⁻¹ (x − μ) under one Gaussian of all rows, shape (n,).
 
-    Σ_0 = Σ + Σ_k (w_k / W) (μ_k − μ)(μ_k − μ)ᵀ, Σ the covariance within classes. No d × d matrix
-    is made beside Σ.
+    Σ_0 = Σ + Σ_k (w_k / W) (μ_k − μ)(μ_k − μ)ᵀ, where Σ is the covariance within classes. Apart
+    from Σ, no d × d matrix is formed.
     """
     share = weights / weights.sum()
     grand_offset = share @ model.offsets

@@ -1,6 +1,6 @@
 """Missing values at prediction: integrated out of Gaussian and Student t classes, or filled.
 
-Only the observed features x_o of a row count. Those of a Gaussian class are Gaussian:
+Only the observed features x_o of a row are used. In a Gaussian class they are Gaussian:
 
     p(x_o | k) = ∫ p(x_o, x_m | k) dx_m = N(x_o; μ_o, Σ_oo)
     log p(x_o | k) = −½ (d_o log 2π + log|Σ_oo| + Δ²),  Δ² = (x_o − μ_o)ᵀ Σ_oo⁻¹ (x_o − μ_o)
@@ -27,9 +27,9 @@ from suffice.typing import Array, Codes, Floats, RowsLike
 
 
 class EllipticalModel(ClassModel):
-    """Class k has density g_k((x − m_k)ᵀ Ψ_k⁻¹ (x − m_k)), marginals the same of m_o and Ψ_oo.
+    """Class k has density g_k((x − m_k)ᵀ Ψ_k⁻¹ (x − m_k)).
 
-    A Gaussian has m = μ and Ψ = Σ.
+    Marginals have the same form with m_o and Ψ_oo. A Gaussian has m = μ and Ψ = Σ.
     """
 
     group_of: Codes  # group of each class  (K,)
@@ -41,11 +41,11 @@ class EllipticalModel(ClassModel):
 
     @abstractmethod
     def marginal(self, observed: Codes) -> EllipticalModel:
-        """Return the model of some features alone: indices, or (d,) bool."""
+        """Return the model of some features only, given as indices or as (d,) bool."""
 
     @abstractmethod
     def _log_density(self, distances: Floats, log_dets: Floats, n_observed: Codes) -> Floats:
-        """Return log p(x_o | k), (n, K), from squared distances and log|Ψ_oo| of each class."""
+        """Return log p(x_o | k), (n, K), given squared distances and log|Ψ_oo| for each class."""
 
     @abstractmethod
     def _radii(
@@ -55,7 +55,7 @@ class EllipticalModel(ClassModel):
         n_observed: Codes,
         rng: np.random.Generator,
     ) -> Floats:
-        """Return r, (n,), with x_m = E[x_m | x_o] + r Ψ_{m|o}^½ z for Gaussian z."""
+        """Draw r, (n,), such that x_m = E[x_m | x_o] + r Ψ_{m|o}^½ z for Gaussian z."""
 
     def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
         n = len(codes)
@@ -69,7 +69,7 @@ class EllipticalModel(ClassModel):
     def impute(self, x: RowsLike) -> Floats:
         """Return the rows with NaN replaced with Σ_k p(k | x_o) E[x_m | x_o, k], shape (n, d).
 
-        Where a Student t has no mean (f + d_o ≤ 1) its centre stands for it.
+        If a Student t has no mean (f + d_o ≤ 1), its centre is used instead.
         """
         filled = np.array(x, np.float64)
         posterior = self.allowing_missing().posterior(filled)
@@ -84,7 +84,7 @@ class EllipticalModel(ClassModel):
         return filled
 
     def sample_missing(self, x: RowsLike, rng: np.random.Generator) -> Floats:
-        """Return the rows with NaN replaced with a draw: k from p(k | x_o), then x_m given both."""
+        """Return the rows with NaN replaced with draws: k from p(k | x_o), then x_m given both."""
         filled = np.array(x, np.float64)
         cumulative = self.allowing_missing().posterior(filled).cumsum(1)
         u = rng.random((len(filled), 1)) * cumulative[:, -1:]
@@ -114,7 +114,7 @@ class EllipticalModel(ClassModel):
         observed: Codes,
         missing: Codes,
     ) -> list[tuple[Floats, Floats, Floats]]:
-        """Return L_oo, L_mo, L_mm of each class, factored once per group."""
+        """Return L_oo, L_mo and L_mm of each class; each group is factored only once."""
         factors = [shape.conditional(observed, missing) for shape in self.group_shapes]
         return [factors[g] for g in self.group_of]
 
@@ -131,7 +131,8 @@ class EllipticalModel(ClassModel):
         else:
             unread = -1 if readout.dtype is np.intp else np.nan
             values = np.full(readout.shape(len(x), self.n_classes), unread)
-        # rows of common patterns, lost to rounding, or too far away are read pattern by pattern
+        # read the remaining rows pattern by pattern: those with common patterns, and those that
+        # the loops could not score because of rounding or distance
         apart = unscored(values)
         patterns = MissingPatterns.of(x[apart])
         for p, pattern in enumerate(patterns.patterns):
@@ -151,7 +152,7 @@ class EllipticalModel(ClassModel):
             (shape,) = self.group_shapes
             distances, log_det = shape.observed_distances(y, rare_patterns, self.offsets)
             return self._log_density(distances, log_det[:, None], n_observed)
-        # by column: groups of classes are written one after the other
+        # stored by column, since groups of classes are written one after the other
         distances = np.empty((len(x), self.n_classes), order="F")
         log_dets = np.empty((len(x), self.n_classes), order="F")
         for g, shape in enumerate(self.group_shapes):

@@ -28,35 +28,37 @@ from suffice.errors import (
 )
 from suffice.typing import Array, Codes, Floats, RowsLike
 
-MOST_COMBINATIONS = 4096  # of unknown levels that are summed over one by one
+MOST_COMBINATIONS = 4096  # up to this number, combinations of unknown levels are summed over
 _BLOCK = 1 << 13  # rows read at a time
 
 
 class _PatternRows(NamedTuple):
-    """Rows in which the same categories are unknown."""
+    """Rows with the same unknown categories."""
 
     rows: Codes  # (m,)
     numbers: Floats  # (m, p); NaN where empty
     levels: Codes  # (m, C); negative where unknown
-    unknown: Codes  # the categories that are unknown in these rows
+    unknown: Codes  # positions of the unknown categories
 
 
 @dataclass(frozen=True, eq=False)
 class MixedModel(WrappedModel):
-    """Levels c by a forest, numbers z by Gaussians about what the levels say of them.
+    """A forest for the levels c, and Gaussians for the numbers z, regressed on the levels.
 
-    p(z, c | k) = p(c | k) N(z − B_k m(c); μ_k, Σ_k), m(c) the indicators of the levels; without
-    edges and B, naive Bayes. Rows come encoded: numbers, indicators of missing values (such a
-    number counts for nothing), indicators of levels. Unknown levels that numbers depend on are
-    summed over one by one; beyond 4096 combinations numbers are taken at the expected indicators.
+    p(z, c | k) = p(c | k) N(z − B_k m(c); μ_k, Σ_k), where m(c) are the indicators of the levels.
+    Without edges and B, this is naive Bayes. Encoded rows hold numbers, then indicators of missing
+    numbers, then indicators of levels; a number that is marked as missing is not used. If numbers
+    depend on unknown levels, the density is summed over all combinations of these levels. If there
+    are more than 4096 combinations, the expected indicators are used instead.
     """
 
-    inner: GaussianModel  # of z − B m
+    inner: GaussianModel  # model of z − B m
     levels: LevelForest
     blocks: LevelBlocks
-    coefficients: Floats | None  # B of each covariance  (G, p, C'); None: z without levels
-    filled: Codes  # numbers that have an indicator of missing values  (h,)
-    fills: Floats  # the value in those cells  (h,)
+    # B of each group of classes  (G, p, C'); None: z does not depend on levels
+    coefficients: Floats | None
+    filled: Codes  # positions of the numbers with an indicator of missing values  (h,)
+    fills: Floats  # the value in the missing cells of these numbers  (h,)
 
     @cached_property
     def centre(self) -> Floats:  # type: ignore[override]
@@ -65,7 +67,7 @@ class MixedModel(WrappedModel):
 
     @cached_property
     def offsets(self) -> Floats:  # type: ignore[override]
-        """Mean of the numbers that are observed, and of the indicators, less ``centre``, (K, D)."""
+        """Means of the observed numbers and of the indicators, minus ``centre``, (K, D)."""
         # expected indicators  (K, C')
         shares = np.delete(self.levels.frequencies, self.blocks.edges[:-1], axis=1)
         slopes = self._slopes[self.inner.group_of]
@@ -100,7 +102,7 @@ class MixedModel(WrappedModel):
 
     @property
     def shared_covariance(self) -> None:
-        """None: levels differ in their frequencies."""
+        """None, since the classes have different frequencies of levels."""
         return
 
     def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
@@ -145,7 +147,7 @@ class MixedModel(WrappedModel):
         return of_levels + self.inner._log_likelihood(numbers)
 
     def _observed_log_likelihood(self, moments: Moments) -> float:
-        """Return Σ w (log p(z | y) + log π_y), z the numbers of cells that are not empty."""
+        """Return Σ w (log p(z | y) + log π_y) over the observed numbers z."""
         present = moments.weights > 0
         variances = self._variances
         sums, n = observed_numbers(moments, self.blocks.n_numbers, self.filled, self.fills)
@@ -162,7 +164,7 @@ class MixedModel(WrappedModel):
             raise InvalidParameterError(msg)
         columns = zip(*self.levels.log_tables, strict=True)
         terms = [np.concatenate(column) for column in columns]  # (K, L) each
-        # the number in a missing value counts for nothing: the score of its fill is taken back
+        # a missing number must not change the score: subtract the score of its fill value
         variances = self._variances[:, self.filled]
         distances = (self.fills - self.inner.means[:, self.filled]) ** 2 / variances
         fill_scores = -0.5 * (LOG_2PI + np.log(variances) + distances)
@@ -177,11 +179,11 @@ class MixedModel(WrappedModel):
         return np.stack([np.diagonal(sigma) for sigma in sigmas])
 
     def allowing_missing(self) -> MixedModel:
-        """Return itself: encoded rows may have NaN."""
+        """Return ``self``: encoded rows may have NaN."""
         return self
 
     def impute(self, x: RowsLike) -> Floats:
-        """Return rows with NaN replaced with its conditional mean, or a level's probability."""
+        """Return the rows with NaN replaced with conditional means, or probabilities of levels."""
         encoded = self._checked(x)
         p = self.blocks.n_numbers
         log_density = self.log_density(encoded)[:, None]
@@ -198,7 +200,10 @@ class MixedModel(WrappedModel):
         return np.where(np.isnan(encoded), filled, encoded)
 
     def sample_missing(self, x: RowsLike, rng: np.random.Generator) -> Floats:
-        """Return rows with NaN replaced with a conditional draw; many levels one by one."""
+        """Return the rows with NaN replaced with conditional draws.
+
+        If there are too many combinations of unknown levels, each level is drawn separately.
+        """
         encoded = self._checked(x)
         p = self.blocks.n_numbers
         filled = np.zeros_like(encoded)
@@ -207,7 +212,7 @@ class MixedModel(WrappedModel):
             k = np.zeros(len(rows), np.intp)
             shares = np.zeros((len(rows), self.n_features - p))
             for m, log_joint in self._completions(z, codes, unknown):
-                # the largest of log p + Gumbel noise is a draw of p(k, c_u | x)
+                # the pair (k, c_u) with the largest log p + Gumbel noise is a draw from p(k, c_u|x)
                 noisy = log_joint + self.log_priors + rng.gumbel(size=log_joint.shape)
                 better = np.flatnonzero(noisy.max(1) > best)
                 best[better] = noisy[better].max(1)
@@ -224,13 +229,14 @@ class MixedModel(WrappedModel):
         return np.where(np.isnan(encoded), filled, encoded)
 
     def _drawn_levels(self, shares: Floats, rng: np.random.Generator) -> Floats:
-        """Return a level of each category, as indicators, by the probabilities of its levels."""
+        """Draw a level of each category, given the probabilities of levels; return indicators."""
         codes = np.zeros((len(shares), len(self.blocks.sizes)), np.intp)
         spans = itertools.pairwise(self.blocks.starts - self.blocks.n_numbers)
         for j, (lo, hi) in enumerate(spans):
             cumulative = shares[:, lo:hi].cumsum(1)
             u = rng.random(len(shares))
-            is_reference = u >= cumulative.max(1, initial=0)  # the level without an indicator
+            # otherwise the reference level is drawn, which has no indicator
+            is_reference = u >= cumulative.max(1, initial=0)
             drawn = (u[:, None] >= cumulative).sum(1) + 1
             codes[:, j] = np.where(is_reference, 0, drawn)
         return self.blocks.indicators(codes)
@@ -279,7 +285,7 @@ class MixedModel(WrappedModel):
         return rows
 
     def _numbers_and_levels(self, rows: Floats) -> tuple[Floats, Codes]:
-        """Return the numbers, NaN where their cell was empty, and the levels."""
+        """Return the numbers, with NaN for empty cells, and the levels."""
         codes = self.blocks.codes(rows)
         z = rows[:, : self.blocks.n_numbers].copy()
         for j, column in enumerate(self.filled):
@@ -287,7 +293,7 @@ class MixedModel(WrappedModel):
         return z, codes
 
     def _by_unknown(self, rows: Floats) -> Iterator[_PatternRows]:
-        """Yield the rows, sorted by which of their categories are unknown."""
+        """Yield the rows in groups with the same unknown categories."""
         z, codes = self._numbers_and_levels(rows)
         is_unknown = codes < 0
         if not is_unknown.any():
@@ -304,9 +310,9 @@ class MixedModel(WrappedModel):
         codes: Codes,
         unknown: Codes,
     ) -> Iterator[tuple[Floats, Floats]]:
-        """Yield indicators (n, 1, C') of each combination of unknown levels, and log p (n, K).
+        """Yield indicators (n, 1, C') for each combination of unknown levels, and log p (n, K).
 
-        Of too many combinations, yield expected indicators (n, K, C') once.
+        If there are too many combinations, yield expected indicators (n, K, C') once.
         """
         sizes = [int(size) for size in self.blocks.sizes[unknown]]
         if float(np.prod(sizes, dtype=float)) > MOST_COMBINATIONS:
@@ -329,7 +335,7 @@ class MixedModel(WrappedModel):
 
     @cached_property
     def _slopes(self) -> Floats:
-        """B of each covariance, zero where numbers do not depend on levels, (G, p, C')."""
+        """B of each group, or zeros if numbers do not depend on levels, (G, p, C')."""
         if self.coefficients is not None:
             return self.coefficients
         p = self.blocks.n_numbers
@@ -337,12 +343,12 @@ class MixedModel(WrappedModel):
 
     @cached_property
     def _equal_priors(self) -> GaussianModel:
-        """The Gaussians of the numbers, with log priors 0."""
+        """The Gaussian model of the numbers, with log priors 0."""
         return self.inner.with_log_priors(np.zeros(self.n_classes))
 
     @cached_property
     def _group_models(self) -> list[tuple[Codes, GaussianModel, Floats]]:
-        """The classes that share each covariance, their model and B."""
+        """For each group of classes that share a covariance: its classes, their model and B."""
         groups = []
         for g, slopes in enumerate(self._slopes):
             members = np.flatnonzero(self.inner.group_of == g)
@@ -351,14 +357,14 @@ class MixedModel(WrappedModel):
 
     @cached_property
     def _class_models(self) -> list[tuple[GaussianModel, Floats]]:
-        """The model and B of each class."""
+        """The Gaussian model and B of each class."""
         models = []
         for k, slopes in enumerate(self._slopes[self.inner.group_of]):
             models.append((self._equal_priors.some(np.array([k])), slopes))
         return models
 
     def _expected_indicators(self, codes: Codes, unknown: Codes) -> Floats:
-        """Return E[m | c, k], c the known levels, (n, K, C')."""
+        """Return E[m | c, k], given the known levels c, (n, K, C')."""
         log_known = self.levels.log_probability(codes)
         m = np.repeat(self.blocks.indicators(codes)[:, None], self.n_classes, axis=1)
         for j in unknown:
@@ -378,7 +384,7 @@ def without_levels(
     slopes: Floats | None,
     group_of: Codes,
 ) -> Moments:
-    """Return the sums of z − B m of encoded rows (z, m), of z where there is no B."""
+    """Return the sums of z − B m for encoded rows (z, m), or the sums of z if there is no B."""
     numbers = moments.select(np.arange(p))
     if slopes is None:
         return numbers
@@ -400,7 +406,7 @@ def observed_numbers(
     filled: Codes,
     fills: Floats,
 ) -> tuple[Moments, Floats]:
-    """Return sums of observed cells from sums in which empty ones were filled, and weights."""
+    """Return the sums of observed cells, and their weights, from sums with filled cells."""
     numbers = sums.select(np.arange(p))
     weights = np.repeat(sums.weights[:, None], p, axis=1)
     if not len(filled):
@@ -408,14 +414,14 @@ def observed_numbers(
     empty = sums.means[:, p : p + len(filled)]  # share of missing values  (K, h)
     some_observed = empty < 1 - 1e-12
     odds = np.where(some_observed, empty / np.where(some_observed, 1 - empty, 1.0), 0.0)
-    # with u = z − fill, zero in missing values:  ū_o = ū / (1 − p),  M_o = M − w p (1 − p) ū_o²
+    # u = z − fill is zero in missing cells:  ū_o = ū / (1 − p),  M_o = M − w p (1 − p) ū_o²
     u = (sums.means[:, filled] - fills) + sums.means_low[:, filled]
     means_low = numbers.means_low.copy()
     means_low[:, filled] += u * odds
     squares = numbers.diagonals.copy()
     lost = sums.weights[:, None] * empty * (1 - empty) * (u * (1 + odds)) ** 2
     remaining = squares[:, filled] - lost
-    # a difference as small as a rounding error is not a variance
+    # a difference as small as a rounding error counts as zero
     squares[:, filled] = np.where(remaining > 1e-13 * lost, remaining, 0.0)
     weights[:, filled] *= np.where(some_observed, 1 - empty, 0.0)
     observed = replace(

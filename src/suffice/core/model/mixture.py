@@ -1,4 +1,4 @@
-"""Classes that are mixtures of Gaussians: log-sum-exp over the scores of their components."""
+"""Classes that are mixtures of Gaussians: their scores are log-sum-exp over components."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class ComponentReadout(Readout):
         return self.readout.shape(n_rows, len(self.starts))
 
     def read(self, a: Floats) -> Array:
-        """Return the values for scores of components (n, R)."""
+        """Return the values, given the scores of components (n, R)."""
         return self.readout.read(log_sums(a, self.starts))
 
     def of_classes(self, xp: Namespace, a: DeviceArray) -> tuple[DeviceArray, Readout]:
-        """Return the scores of classes, in a library of the Array API, and their readout."""
+        """Return the scores of classes, as arrays of the library ``xp``, and their readout."""
         sums = []
         for lo, hi in pairwise([*self.starts.tolist(), a.shape[1]]):
             run = a[:, lo:hi]
@@ -57,7 +57,7 @@ class ComponentReadout(Readout):
 
 
 def log_sums(a: Floats, starts: Codes) -> Floats:
-    """Return log Σ_r exp a_r over the runs of axis 1 that begin at ``starts``."""
+    """Return log Σ_r exp a_r over the runs of columns that begin at ``starts``."""
     top = np.maximum.reduceat(a, starts, axis=1)
     top = np.where(np.isfinite(top), top, 0.0)
     sizes = np.diff([*starts, a.shape[1]])
@@ -77,8 +77,8 @@ class MixtureModel(ClassModel):
     """
 
     log_priors: Floats  # log π  (K,)
-    components: GaussianModel  # R of them, class by class; its priors are the shares s
-    class_of: Codes  # class of each component, in order  (R,)
+    components: GaussianModel  # the R components, sorted by class; its priors are the shares s
+    class_of: Codes  # class of each component, ascending  (R,)
     temperature: float = 1.0
 
     @property
@@ -87,7 +87,7 @@ class MixtureModel(ClassModel):
 
     @property
     def offsets(self) -> Floats:  # type: ignore[override]
-        """Mean of each class less ``centre``, shape (K, d)."""
+        """Mean of each class minus ``centre``, shape (K, d)."""
         return self._class_averages(self.components.offsets)
 
     @property
@@ -101,7 +101,7 @@ class MixtureModel(ClassModel):
 
     @property
     def covariance_matrices(self) -> Floats:
-        """Covariance of the rows of each class, components and their means together (K, d, d)."""
+        """Covariance of the rows of each class, within and between components, (K, d, d)."""
         components = self.components
         n_components = components.n_classes
         sigmas = np.stack([components.covariance_of(r).dense() for r in range(n_components)])
@@ -115,7 +115,7 @@ class MixtureModel(ClassModel):
         return self.components.with_log_priors(self.log_weights(self.log_priors))
 
     def component_posterior(self, x: RowsLike) -> Floats:
-        """Return p(r | x) of every component of every class, shape (n, R)."""
+        """Return p(r | x) for all components of all classes, shape (n, R)."""
         model: ClassModel = self.joint
         if not is_foreign(x):
             model = model.allowing_missing()
@@ -137,7 +137,7 @@ class MixtureModel(ClassModel):
         return self.joint.sample_missing(x, rng)
 
     def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
-        """Draw a row of the mixture of class k for each code k, shape (n, d)."""
+        """Draw one row from the mixture of class k for each code k, shape (n, d)."""
         r = np.empty(len(codes), np.intp)
         for k in np.unique(codes):
             components = np.flatnonzero(self.class_of == k)
@@ -160,11 +160,11 @@ class MixtureModel(ClassModel):
 
     @property
     def formula(self) -> Formula:
-        """Scores of all components, to be added up by class."""
+        """The formula of the components' scores; ``class_of`` tells how to add them up."""
         return replace(self.joint.formula, class_of=self.class_of)
 
     def log_weights(self, of_classes: Floats) -> Floats:
-        """Return log(w_k s_r) of each component from log w_k of each class."""
+        """Return log(w_k s_r) of each component, given log w_k of each class."""
         return np.asarray(of_classes[self.class_of] + self.components.log_priors)
 
     def _class_averages(self, values: Floats) -> Floats:

@@ -1,6 +1,6 @@
 """Posteriors, densities and decisions from scores aₖ(x), by NumPy or by compiled loops.
 
-A row that has no finite score gives NaN, or code −1.
+For a row without a finite score, the values are NaN, or code −1.
 """
 
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ from suffice.core.table.foreign import DeviceArray, Namespace
 from suffice.errors import InvalidParameterError
 from suffice.typing import Array, Codes, Floats, RowsLike
 
-# which value the compiled loop writes for each row
+# codes for the values that the compiled loop writes for each row
 JOINT = 0
 POSTERIOR = 1
 LOG_POSTERIOR = 2
@@ -23,7 +23,7 @@ ARGMAX = 4
 
 
 class Readout(ABC):
-    """A function of the scores of each row."""
+    """A function of the scores of each row, such as the posterior."""
 
     loop_code: int  # JOINT, POSTERIOR, LOG_POSTERIOR, LOG_DENSITY or ARGMAX
 
@@ -39,7 +39,7 @@ class Readout(ABC):
 
     @property
     def per_class(self) -> bool:
-        """Whether there is a value for each class, (n, K), rather than one for each row, (n,)."""
+        """Whether there is a value for each class, (n, K), or one for each row, (n,)."""
         return True
 
     def shape(self, n_rows: int, n_scores: int) -> tuple[int, ...]:
@@ -55,11 +55,11 @@ class Readout(ABC):
         xp: Namespace,  # noqa: ARG002
         a: DeviceArray,
     ) -> tuple[DeviceArray, "Readout"]:
-        """Return the scores of classes, in a library of the Array API, and their readout."""
+        """Return the scores of classes, as arrays of the library ``xp``, and their readout."""
         return a, self
 
     def write(self, tile: Floats, n_classes: int, out: Array) -> bool:
-        """Write ``read`` of a score tile to ``out``; return whether a row has no finite score."""
+        """Write the values of a score tile to ``out``; return whether a row has no finite score."""
         from suffice.core.model import loops
 
         table = out if self.per_class else out[:, None]
@@ -129,10 +129,10 @@ class Argmax(Readout):
 
 
 class ScoredModel(ABC):
-    """A model that scores rows, and what follows from the scores."""
+    """A model that computes scores of rows, and from these posteriors and predictions."""
 
     temperature: float  # T of the posterior, softmax(a / T)
-    has_posterior: bool  # whether scores are log odds
+    has_posterior: bool  # whether the scores are log odds
 
     @abstractmethod
     def _read(
@@ -141,14 +141,14 @@ class ScoredModel(ABC):
         readout: Readout,
         log_weights: Floats | None = None,
     ) -> Array:
-        """Return the readout of log p(x | k) + log_weights_k; of ``scores`` where None."""
+        """Return the readout of log p(x | k) + log_weights_k, or of ``scores`` if None."""
 
     def posterior(self, x: RowsLike) -> Floats:
         """Return p(k | x), shape (n, K)."""
         return self._read(x, Posterior(self.temperature))
 
     def log_posterior(self, x: RowsLike) -> Floats:
-        """Return log p(k | x), shape (n, K), exact far from the data."""
+        """Return log p(k | x), shape (n, K), without underflow far from the data."""
         return self._read(x, LogPosterior(self.temperature))
 
     def scores(self, x: RowsLike) -> Floats:
@@ -174,7 +174,7 @@ def read_scores(a: Floats, readout: Readout) -> Array:
 
 
 def _relative(a: Floats, temperature: float) -> tuple[Floats, Floats, Floats]:
-    """Return max a (n,), d = (a − max a) / T (n, K), and Σ exp d over all but the winner (n,)."""
+    """Return max a (n,), d = (a − max a) / T (n, K), and Σ exp d over all but the best (n,)."""
     winner = a.argmax(1)[:, None]
     top = np.take_along_axis(a, winner, 1)
     top = np.where(np.isfinite(top), top, np.nan)
@@ -192,7 +192,7 @@ def softmax(scores: npt.ArrayLike, base: float | None = None) -> Floats:
     scores : array (…, K)
         Scores a_k of each class.
     base : float, optional
-        b, above 1; by default e. Base b is the temperature T = 1 / ln b.
+        b > 1; by default e. Base b is equivalent to the temperature T = 1 / ln b.
 
     Returns
     -------
@@ -211,6 +211,6 @@ def softmax(scores: npt.ArrayLike, base: float | None = None) -> Floats:
         )
     a = np.asarray(scores, np.float64)
     log_base = 1.0 if base is None else np.log(base)
-    # bᵃ / Σ bᵃ, each power divided by the greatest
+    # bᵃ / Σ bᵃ, with each power divided by the greatest one
     powers = np.exp(log_base * (a - a.max(axis=-1, keepdims=True)))
     return np.asarray(powers / powers.sum(axis=-1, keepdims=True))

@@ -1,4 +1,4 @@
-"""Posteriors by classifiers of other libraries, and models of rows whose gaps are filled."""
+"""Posteriors of classifiers of other libraries, and models that fill missing values."""
 
 from dataclasses import dataclass
 from typing import Protocol, Self
@@ -20,9 +20,9 @@ class PosteriorClassifier(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictedModel:
-    """p(k | x) as ``fitted.predict_proba`` states it."""
+    """The model p(k | x) = ``fitted.predict_proba``."""
 
-    fitted: PosteriorClassifier  # takes numeric rows (n, d); its classes are in order
+    fitted: PosteriorClassifier  # takes numeric rows (n, d); its classes are sorted
     n_classes: int
     n_features: int
     has_posterior = True
@@ -30,7 +30,7 @@ class PredictedModel:
     temperature = 1.0
 
     def allowing_missing(self) -> Self:
-        """Return itself: the classifier decides whether it accepts NaN."""
+        """Return ``self``: the classifier decides whether it accepts NaN."""
         return self
 
     def posterior(self, x: Array) -> Floats:
@@ -43,7 +43,7 @@ class PredictedModel:
             return np.log(self.posterior(x))
 
     def scores(self, x: Array) -> Floats:
-        """Return log p(k | x), shape (n, K): there are no other scores."""
+        """Return log p(k | x), shape (n, K), the only scores of this model."""
         return self.log_posterior(x)
 
     def most_probable(self, x: Array) -> Codes:
@@ -53,10 +53,11 @@ class PredictedModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilledModel:
-    """A model of rows without gaps, of rows in which NaN is replaced first."""
+    """A model for complete rows, applied after missing values have been filled."""
 
     inner: PredictedModel | LinearModel
-    fills: Floats  # of the first m features; NaN in others, indicators of levels, is 0  (m,)
+    # fill values of the first m features; the other features are indicators, filled with 0  (m,)
+    fills: Floats
     has_density = False
 
     @property
@@ -76,7 +77,7 @@ class FilledModel:
         return self.inner.temperature
 
     def allowing_missing(self) -> Self:
-        """Return itself: NaN is always replaced."""
+        """Return ``self``: NaN is always filled."""
         return self
 
     def posterior(self, x: Array) -> Floats:

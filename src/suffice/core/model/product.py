@@ -1,4 +1,4 @@
-"""A model whose features fall into parts that are independent given the class."""
+"""A model of groups of features that are independent given the class."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelPart:
-    """The model of some of the features."""
+    """The model of one group of features."""
 
     model: ClassModel
     features: Codes  # positions of its features in a row  (m,)
-    names: tuple[str, ...]  # of these features
+    names: tuple[str, ...]  # names of these features
 
 
 @dataclass(frozen=True, eq=False)
 class ProductModel(ClassModel):
     """Independent parts: p(x | k) = Π_m p(x_m | k), naive Bayes over groups of features."""
 
-    log_priors: Floats  # log π, also that of every part  (K,)
+    log_priors: Floats  # log π; every part has the same priors  (K,)
     parts: tuple[ModelPart, ...]
     temperature: float = 1.0
 
@@ -91,7 +91,7 @@ class ProductModel(ClassModel):
         return replace(self, temperature=temperature)
 
     def allowing_missing(self) -> Self:
-        """Return the model of rows in which NaN of a number means "not observed"."""
+        """Return the same model, which reads NaN in a numeric column as "not observed"."""
         models = [part.model.allowing_missing() for part in self.parts]
         return replace(self, parts=self._parts_with(models))
 
@@ -123,7 +123,7 @@ class ProductModel(ClassModel):
         return readout.read(scores)
 
     def _part_scores(self, model: ClassModel, columns: Array, *, is_density: bool) -> Floats:
-        """Return log p(x_m | k), up to a term common to all classes unless it is a density."""
+        """Return log p(x_m | k); unless ``is_density``, up to a term common to all classes."""
         if is_density:
             return model.class_log_density(columns)
         joint = model.scores(columns)
@@ -142,7 +142,7 @@ class ProductModel(ClassModel):
         )
 
     def log_likelihood_of(self, sums: MixedSums) -> float:
-        """Return Σ w (log p(x | y) + log π_y) of the rows that were summed."""
+        """Return Σ w (log p(x | y) + log π_y) over the rows that were summed."""
         models = [part.model for part in self.parts]
         total = 0.0
         if sums.numbers is not None:
@@ -152,7 +152,7 @@ class ProductModel(ClassModel):
         for model, block in zip(models, sums.blocks, strict=True):
             assert isinstance(model, CountModel)
             total += model.log_likelihood_of(block.sums)
-        # every part counts the priors, and they count once
+        # every part includes the priors, but they must be counted only once
         is_present = sums.weights > 0
         priors = np.where(is_present, self.log_priors, 0.0)
         return total - (len(self.parts) - 1) * float(sums.weights @ priors)

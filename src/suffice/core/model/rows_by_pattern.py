@@ -1,6 +1,6 @@
-"""Rows with missing values, sorted by which of their features were observed.
+"""Rows with missing values, sorted by pattern: the set of their observed features.
 
-The density of the observed part, log N(x_o; μ_o, Σ_oo), is in ``missing_values.py``.
+``missing_values.py`` computes the density of the observed features, log N(x_o; μ_o, Σ_oo).
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ import numpy as np
 from suffice.core.table.matrix import missing_bits
 from suffice.typing import Codes, Flags, Floats
 
-LONGEST_RUN = 32  # rows
-# n·d³ from which the rows of a pattern are better scored together than in runs
+LONGEST_RUN = 32  # most rows of a run
+# a pattern with n rows is scored in runs if n·d³ is below this, else with one factorisation
 COMMON = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MissingPatterns:
-    """Which rows have the same missing features: complete rows first, empty ones last."""
+    """The patterns of missing features, and the rows with each: complete first, empty last."""
 
     patterns: Flags  # whether each feature was observed  (P, d), distinct
     order: Codes  # the rows, sorted by pattern  (n,)
-    starts: Codes  # where each pattern begins in ``order``  (P + 1,)
+    starts: Codes  # position in ``order`` at which each pattern begins  (P + 1,)
 
     @classmethod
     def of(cls, x: Floats) -> MissingPatterns:
-        """Return the patterns of the rows (n, d), in which NaN is missing."""
-        words = missing_bits(x, "<u2")  # NumPy sorts 16 bits by counting, without comparisons
+        """Return the patterns of rows (n, d), in which NaN is a missing value."""
+        words = missing_bits(x, "<u2")  # NumPy sorts 16-bit integers quickly, by counting
         order = np.lexsort(words.T)
         sorted_words = words.take(order, axis=0)
         is_new = np.zeros(max(len(x) - 1, 0), bool)
@@ -52,7 +52,7 @@ class MissingPatterns:
         return np.diff(self.starts)
 
     def places(self) -> Codes:
-        """Return where each row stands in ``order``, (n,)."""
+        """Return the position of each row in ``order``, (n,)."""
         places = np.empty(len(self.order), np.intp)
         places[self.order] = np.arange(len(self.order))
         return places
@@ -64,7 +64,7 @@ class MissingPatterns:
         return n_observed
 
     def runs(self) -> tuple[Codes, Codes]:
-        """Return where runs of one pattern begin in ``order``, and their lengths: longest first."""
+        """Return the starts in ``order`` and lengths of runs of one pattern, longest first."""
         n_runs = -(-self.counts // LONGEST_RUN)
         n_before = np.repeat(np.cumsum(n_runs) - n_runs, n_runs)
         number_in_pattern = np.arange(n_runs.sum()) - n_before
@@ -74,7 +74,7 @@ class MissingPatterns:
         return firsts[longest_first], lengths[longest_first]
 
     def rare(self) -> MissingPatterns:
-        """Return the patterns that few rows have, with their rows."""
+        """Return the patterns with few rows, and these rows."""
         counts = self.counts
         is_rare = counts * self.patterns.shape[1] ** 3 < COMMON
         return MissingPatterns(
@@ -85,7 +85,7 @@ class MissingPatterns:
 
 
 def incomplete_rows(x: Floats) -> Iterator[tuple[Codes, Codes, Codes]]:
-    """Yield the rows of each pattern with gaps, and the features observed and missing in them."""
+    """Yield, for each incomplete pattern, its rows, its observed and its missing features."""
     patterns = MissingPatterns.of(x)
     for p, observed in enumerate(patterns.patterns):
         if not observed.all():

@@ -21,9 +21,10 @@ def drawn_rows(
     group_of_row: Codes,
     shapes: Sequence[Covariance],
 ) -> Floats:
-    """Return x = m + r L z of Gaussian z (n, d), Ψ = L Lᵀ the shape of the group of each row.
+    """Return x = m + r L z for Gaussian z (n, d), where Ψ = L Lᵀ is the shape of the row's group.
 
-    A row has the centre m = ``centre`` + ``offsets`` (n, d). The radius r (n,) is 1 for a Gaussian.
+    The centre of a row is m = ``centre`` + ``offsets`` (n, d). The radius r (n,) is 1 for a
+    Gaussian.
     """
     deviations = radii[:, None] * z
     for g, shape in enumerate(shapes):

@@ -1,7 +1,7 @@
 """Scores aₖ(x) of K classes: by matrices, by scales, or linear in x, measured from one origin.
 
-Every part scores in two ways, which agree. ``scores`` uses NumPy, for few rows, so that Numba is
-not imported for them. ``stages`` are compiled loops that fill a score tile, block by block.
+Every part computes its scores in two ways, which agree. ``scores`` uses NumPy for few rows, so that
+Numba is not imported. ``stages`` are compiled loops that fill a score tile, block by block.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 Stage: TypeAlias = Callable[[Floats, Floats], None]  # fills a score tile from a tile of rows
 
-SMALL = 100_000  # n·d·K under which compiled loops do not pay
-PARALLEL = 1_000_000  # n·d·K under which starting threads does not pay
-LARGE = 1 << 16  # K·d beyond which linear scores are left to BLAS
-TILE_BYTES = 1 << 19  # half of a common second-level cache
+SMALL = 100_000  # if n·d·K is smaller, compiled loops do not pay
+PARALLEL = 1_000_000  # if n·d·K is smaller, starting threads does not pay
+LARGE = 1 << 16  # if K·d is larger, BLAS computes linear scores
+TILE_BYTES = 1 << 19  # size of a tile: half of a common second-level cache
 MOST_CHUNKS = 64
 
 
@@ -50,7 +50,7 @@ class Whitened(Group):
 
     @property
     def whitened_means(self) -> Floats:
-        """Means about the first of them, W (μₖ − μ₀), (m, d)."""
+        """Whitened differences from the first mean, W (μₖ − μ₀), (m, d)."""
         return np.asarray((self.means - self.means[0]) @ self.whitening.T)
 
     def scores(self, x: Floats) -> Floats:
@@ -61,7 +61,7 @@ class Whitened(Group):
 
     @staticmethod
     def stages(parts: Sequence[Whitened]) -> Iterator[Stage]:
-        """Yield one loop for all classes that have their own W, and one for each shared W."""
+        """Yield one loop for all classes with separate W, and one for each shared W."""
         single = [part for part in parts if len(part.classes) == 1]
         if single:
             yield _single_class_stage(single)
@@ -107,7 +107,7 @@ class Scaled(Group):
 
     @staticmethod
     def stage(parts: Sequence[Scaled]) -> Stage:
-        """Return the loop for all classes with scales."""
+        """Return the loop for all classes with diagonal covariances."""
         from suffice.core.model.loops import diagonal_scores
 
         codes, constants, means = _stacked(parts)
@@ -133,14 +133,14 @@ class LinearScores:
 
     @property
     def is_large(self) -> bool:
-        """Whether the weights leave the cache, so that BLAS is faster than our own loop."""
+        """Whether the weights do not fit into the cache, so that BLAS is faster than our loop."""
         return self.weights.size > LARGE
 
     def scores(self, x: Floats) -> Floats:
         return x @ self.weights.T + self.constants
 
     def stage(self) -> Stage:
-        """Return the loop for all classes, or the product by BLAS where that is faster."""
+        """Return the loop for all classes, or a matrix product by BLAS if that is faster."""
         if self.is_large:
             return self._product
         from suffice.core.model.loops import linear_scores
@@ -161,18 +161,18 @@ class LinearScores:
 
 
 class DistanceMeasure(Protocol):
-    """A covariance that measures rows without a dense matrix."""
+    """A covariance that computes distances of rows without a dense matrix."""
 
     def squared_distances(self, x: Floats) -> Floats:
-        """Return xᵀ Σ⁻¹ x of each row, (n,)."""
+        """Return xᵀ Σ⁻¹ x for each row, (n,)."""
 
     def as_full(self) -> FullCovariance:
-        """Return the same covariance by its dense factor."""
+        """Return the same covariance as a dense factor."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distances(Group):
-    """Score cₖ − ½ (x − μₖ)ᵀ Σ⁻¹ (x − μₖ), by a covariance that needs no matrix."""
+    """Score cₖ − ½ (x − μₖ)ᵀ Σ⁻¹ (x − μₖ), with a covariance that needs no dense matrix."""
 
     covariance: DistanceMeasure
 
@@ -181,7 +181,7 @@ class Distances(Group):
         return self.constants - 0.5 * np.stack(distances, axis=1)
 
     def stage(self, tile: Floats, scores: Floats) -> None:
-        """Fill the scores of these classes, by NumPy."""
+        """Write the scores of these classes to a score tile, computed by NumPy."""
         d = self.means.shape[1]
         n_chunks, _, lanes = tile.shape
         rows = tile[:, :d].transpose(0, 2, 1).reshape(-1, d)
@@ -190,7 +190,7 @@ class Distances(Group):
         scores[:, self.classes] = values.transpose(0, 2, 1)
 
     def as_whitened(self) -> Whitened:
-        """Return the same scores by a dense matrix, for systems that multiply matrices only."""
+        """Return the same scores with a dense matrix, for systems that only multiply matrices."""
         return self.covariance.as_full().part(self.classes, self.constants, self.means)
 
 
@@ -199,7 +199,7 @@ ScorePart: TypeAlias = MatrixPart | Distances
 
 
 def _stacked(groups: Sequence[Group]) -> tuple[Codes, Floats, Floats]:
-    """Return the classes, constants and padded means of all groups, one after the other."""
+    """Return the concatenated classes, constants and padded means of all groups."""
     codes = np.concatenate([group.classes for group in groups])
     constants = np.concatenate([group.constants for group in groups])
     means = np.concatenate([group.means for group in groups])
@@ -208,13 +208,13 @@ def _stacked(groups: Sequence[Group]) -> tuple[Codes, Floats, Floats]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scorer:
-    """Scores a_k(x) = c_k − ½ |W_k (x − μ_k)|², W_kᵀ W_k = Σ_k⁻¹: a part for each group of classes.
+    """Scores a_k(x) = c_k − ½ |W_k (x − μ_k)|², W_kᵀ W_k = Σ_k⁻¹, in one part per group of classes.
 
-    The constant is c_k = log π_k − ½ log|Σ_k|, less ½ d log 2π where densities are wanted; −∞ rules
-    a class out. For fully tied classes the posterior needs only w_kᵀ(x − o) + b_k.
+    The constant is c_k = log π_k − ½ log|Σ_k|, minus ½ d log 2π if densities are needed; c_k = −∞
+    excludes a class. If all classes are tied, posteriors need only w_kᵀ(x − o) + b_k.
     """
 
-    origin: Floats  # o  (d,): rows and means are measured from it
+    origin: Floats  # o  (d,): the origin of rows and means
     n_classes: int
     parts: tuple[ScorePart, ...]
 
@@ -227,7 +227,7 @@ class Scorer:
         *,
         origin: Floats | None = None,
     ) -> Scorer:
-        """Return the scorer of cₖ, μₖ − o and Σₖ; classes that share one object Σ are tied."""
+        """Return the scorer, given cₖ, μₖ − o and Σₖ; classes with the same object Σ are tied."""
         members: dict[int, list[int]] = {}  # classes of each covariance object
         for k, sigma in enumerate(sigmas):
             members.setdefault(id(sigma), []).append(k)
@@ -254,7 +254,10 @@ class Scorer:
         return values
 
     def try_score(self, x: Array, readout: Readout) -> tuple[Array, Codes]:
-        """Return the values, NaN or code −1 for rows without a finite score, and those rows."""
+        """Return the values, and the numbers of the rows without a finite score.
+
+        The values of these rows are NaN or code −1.
+        """
         is_small = x.size * self.n_classes < SMALL
         if is_small or (self._uses_blas and len(x) < LANES):
             with np.errstate(invalid="ignore", over="ignore"):
@@ -267,7 +270,7 @@ class Scorer:
         return values, bad
 
     def joint(self, x: Array) -> Floats:
-        """Return aₖ(x) (n, K), by NumPy alone."""
+        """Return aₖ(x) (n, K), computed by NumPy."""
         centred = np.asarray(x, np.float64) - self.origin
         a = np.empty((len(centred), self.n_classes))
         for part in self.parts:
@@ -284,7 +287,7 @@ class Scorer:
         return False
 
     def matrix_parts(self) -> tuple[MatrixPart, ...]:
-        """Return parts with the same scores that multiply dense matrices."""
+        """Return parts with the same scores that use dense matrices only."""
         return tuple(
             part.as_whitened() if isinstance(part, Distances) else part for part in self.parts
         )
@@ -304,11 +307,11 @@ class Scorer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Formula:
-    """All that another system must compute to score like a model: a_k(t(x)) of every class.
+    """The scores a_k(t(x)) of a model in a form that another system can compute.
 
-    Where there is a tail, the scorer gives −½ Δ_k² alone. Where there are levels, it reads the
-    numbers alone, and each category after them adds the term of its level, the reference first.
-    Where scores are linear, missing values in x need the shared covariance, too.
+    With a ``tail``, the scorer computes only −½ Δ_k². With ``levels``, it reads only the numbers;
+    each category, in order, adds the term of the row's level, where level 0 is the reference. If
+    scores are linear, missing values in x also need the shared covariance.
     """
 
     scorer: Scorer
@@ -316,11 +319,11 @@ class Formula:
     power: PowerTransform | None = None  # t
     levels: tuple[Floats, ...] = ()  # log p(level | k) of each category  (K, L)
     shared: Covariance | None = None  # Σ of all classes
-    class_of: Codes | None = None  # class of each component, where components are scored  (R,)
+    class_of: Codes | None = None  # class of each component of a mixture  (R,)
 
     @property
     def constants(self) -> Floats:
-        """The term of each score that no feature changes, (K,)."""
+        """The constant term of each score, (K,)."""
         if self.tail is not None:
             return self.tail.constants
         constants = np.empty(self.scorer.n_classes)
@@ -330,12 +333,12 @@ class Formula:
 
 
 def _write_rows(x: Array, scorer: Scorer, readout: Readout, values: Array) -> bool:
-    """Write the readout of all rows; return whether some row has no finite score."""
+    """Write the readout of all rows to ``values``; return whether a row has no finite score."""
     n, d = x.shape
     k = scorer.n_classes
     stages = list(scorer._stages())
     origin = np.array(scorer.origin, np.float64)
-    # chunks of a block: as many as keep its tiles in cache
+    # use as many chunks per block as keep its tiles in the cache
     n_chunks = min(max(TILE_BYTES // (8 * LANES * (d + k)), 1), MOST_CHUNKS)
     starts = range(0, n, n_chunks * LANES)
     next_start = iter(starts)  # shared by all threads: a free thread takes the next block
@@ -361,7 +364,7 @@ def _write_rows(x: Array, scorer: Scorer, readout: Readout, values: Array) -> bo
 
 
 def _loader(x: Array, origin: Floats) -> Callable[[int, Floats], None]:
-    """Return the loop that brings x − o to a tile: along rows, along columns, or converted."""
+    """Return the loop that writes x − o to a tile, for the memory order and type of x."""
     from suffice.core.compiled import read_only
     from suffice.core.model.loops import tile_columns, tile_rows
 
@@ -387,7 +390,7 @@ def _loader(x: Array, origin: Floats) -> Callable[[int, Floats], None]:
 
 
 def refuse_unread(read: Callable[[Floats], object], x: Floats, lo: int, hi: int) -> NoReturn:
-    """Raise the error that names the first infinity, or the first of rows lo to hi that fails."""
+    """Raise an error that names the first infinity, or the first of rows lo to hi that fails."""
     if np.isinf(x).any():
         refuse_unusable(np.where(np.isnan(x), 0.0, x), None)
     while hi - lo > 1:
@@ -408,7 +411,7 @@ def too_far_error(row: int) -> InvalidInputError:
 
 
 def unscored(values: Array) -> Codes:
-    """Return the numbers of the rows that are NaN, or have code −1."""
+    """Return the numbers of the rows whose values are NaN or code −1."""
     first = values if values.ndim == 1 else values[:, 0]
     is_bad = np.isnan(first) if first.dtype.kind == "f" else first < 0
     return np.flatnonzero(is_bad)

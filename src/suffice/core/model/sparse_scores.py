@@ -1,4 +1,4 @@
-"""Linear scores of sparse rows, from their non-zero cells alone."""
+"""Linear scores of sparse rows, computed from their non-zero cells."""
 
 from collections.abc import Callable
 
@@ -10,8 +10,8 @@ from suffice.core.table.count_rows import CountRows
 from suffice.core.threads import in_order
 from suffice.typing import Array, Floats
 
-SMALL = 100_000  # cells × classes under which compiled loops do not pay
-_BLOCK = 1 << 20  # scores that one thread holds at a time
+SMALL = 100_000  # if cells × classes is smaller, compiled loops do not pay
+_BLOCK = 1 << 20  # scores that one thread has in memory at a time
 
 
 def read_sparse(
@@ -38,8 +38,8 @@ def read_sparse(
 
 
 def sparse_products(rows: CountRows, weights: Floats) -> Callable[[int, int], Floats]:
-    """Return a function from lo, hi to Σ_j x_ij w_kj of rows lo … hi − 1, (hi − lo, K)."""
-    by_feature = np.ascontiguousarray(weights.T)  # (d, K): one count reads K numbers in a row
+    """Return a function from lo, hi to Σ_j x_ij w_kj for rows lo … hi − 1, (hi − lo, K)."""
+    by_feature = np.ascontiguousarray(weights.T)  # (d, K): each count reads K adjacent numbers
     if rows.n_cells * len(weights) < SMALL:
         matrix = rows.matrix()
 

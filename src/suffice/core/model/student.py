@@ -19,12 +19,12 @@ from suffice.typing import Array, Codes, Floats, RowsLike
 
 @dataclass(frozen=True, eq=False)
 class StudentTail(Readout):
-    """A readout of c_k − p_k log(1 + s_k Δ²) where the scorer gives −½ Δ²."""
+    """A readout of c_k − p_k log(1 + s_k Δ²), given the scores −½ Δ²."""
 
     readout: Readout
     constants: Floats  # c  (K,)
     powers: Floats  # p = (f + d) / 2  (K,)
-    # s  (K,): Δ² is in units of the posterior scale Λ, s Δ² in units of f times the shape Ψ
+    # s  (K,): Ψ / (s f) is the shape matrix of the Student t, where Δ² is measured with Ψ
     shares: Floats
 
     @property
@@ -39,11 +39,11 @@ class StudentTail(Readout):
         return self.readout.read(self.student_scores(a))
 
     def student_scores(self, a: Floats) -> Floats:
-        """Return c_k − p_k log(1 + s_k Δ²) for −½ Δ², (n, K)."""
+        """Return c_k − p_k log(1 + s_k Δ²), (n, K), given a = −½ Δ²."""
         return self.constants - self.powers * np.log1p(-2 * self.shares * a)
 
     def hole_constants(self, d: int) -> Floats:
-        """Return what 0, 1, … d missing values in a row add to the constants, (d + 1, K)."""
+        """Return the change of the constants for 0, 1, … d missing values in a row, (d + 1, K)."""
         from scipy.special import gammaln
 
         n_missing = np.arange(d + 1)[:, None]
@@ -52,7 +52,7 @@ class StudentTail(Readout):
         return np.asarray(gains + n_missing / 2 * np.log(np.pi / self.shares))
 
     def write(self, tile: Floats, n_classes: int, out: Array) -> bool:
-        """Write ``read`` of a tile (chunks, classes, rows), which is changed in place."""
+        """Write the values of a score tile (chunks, classes, rows), which is changed in place."""
         a = tile[:, :n_classes]
         a *= -2 * self.shares[:, None]
         np.log1p(a, out=a)
@@ -65,8 +65,8 @@ class StudentTail(Readout):
 class StudentModel(EllipticalModel):
     """Class k has prior π_k and a Student t density with f_k degrees.
 
-    log t_k(x) = c_k − ½ (f_k + d) log(1 + s_k Δ_k²),  Δ_k² = (x − m_k)ᵀ Ψ_k⁻¹ (x − m_k), with Ψ and
-    κ, s = κ / (κ + 1), are of the Normal–inverse-Wishart posterior. Geisser (1964), *JRSS B* 26.
+    log t_k(x) = c_k − ½ (f_k + d) log(1 + s_k Δ_k²),  Δ_k² = (x − m_k)ᵀ Ψ_k⁻¹ (x − m_k). Ψ and
+    s = κ / (κ + 1) come from the Normal–inverse-Wishart posterior. Geisser (1964), *JRSS B* 26.
     """
 
     log_priors: Floats  # log π  (K,)
@@ -87,7 +87,7 @@ class StudentModel(EllipticalModel):
 
     @property
     def covariance_matrices(self) -> Floats:
-        """Covariances of the densities, (K, d, d); infinite where f_k ≤ 2."""
+        """Covariances of the densities, (K, d, d); infinite if f_k ≤ 2."""
         dense = np.stack([shape.dense() for shape in self.shapes])[self.group_of]
         # shape = Ψ / (s f),  covariance = shape · f / (f − 2)
         with np.errstate(divide="ignore"):
@@ -105,7 +105,7 @@ class StudentModel(EllipticalModel):
         return replace(self, temperature=temperature)
 
     def marginal(self, observed: Codes) -> StudentModel:
-        # as many degrees of freedom: Kotz & Nadarajah (2004), *Multivariate t Distributions*, 1.10
+        # f does not change: Kotz & Nadarajah (2004), *Multivariate t Distributions*, 1.10
         kept = np.arange(self.n_features)[observed]
         return replace(
             self,
@@ -159,7 +159,7 @@ class StudentModel(EllipticalModel):
         n_observed: Codes,
         rng: np.random.Generator,
     ) -> Floats:
-        # given x_o: a Student t with f + d_o degrees, r = √((1 + s Δ²) / (s χ²_{f + d_o}))
+        # x_m given x_o is a Student t with f + d_o degrees: r = √((1 + s Δ²) / (s χ²_{f + d_o}))
         shares = self.shares[codes]
         chi = rng.chisquare(self.degrees[codes] + n_observed)
         return np.asarray(np.sqrt((1 + shares * distances) / (shares * chi)))
@@ -171,15 +171,15 @@ class StudentModel(EllipticalModel):
 
     @cached_property
     def _constants(self) -> Floats:
-        """Log density of each class at its m_k, shape (K,)."""
+        """Log density of each class at its centre m_k, shape (K,)."""
         log_dets = np.array([shape.log_det for shape in self.shapes])[self.group_of]
         return self._log_peaks(np.array(self.n_features), log_dets)
 
     def _log_peaks(self, n_observed: Codes, log_dets: Floats) -> Floats:
-        """Return the log density at m_k of ``n_observed`` features, (…, K)."""
+        """Return the log density of ``n_observed`` features at m_k, (…, K)."""
         from scipy.special import gammaln  # slow to import, and seldom needed
 
-        # for every possible number of features, since there are far fewer of them than rows
+        # compute the terms once for every possible number of features, not once for every row
         every_d = np.arange(self.n_features + 1)[:, None]
         log_gammas = gammaln((self.degrees + every_d) / 2) - gammaln(self.degrees / 2)
         d = n_observed[..., None]

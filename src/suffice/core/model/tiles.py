@@ -10,14 +10,14 @@ from suffice.typing import Codes, Floats
 
 SIDE = 4  # rows and columns of one block of a packed matrix
 # Rows of a chunk. 72 doubles are 9 cache lines. With an even number of lines, lanes of different
-# features would map to the same few cache sets. Compiled code that is kept between runs contains
-# this number: clear __pycache__ after changing it.
+# features would map to the same few cache sets. Cached compiled code contains this number, so clear
+# __pycache__ after changing it.
 LANES = 72
-TABLE_NUMBERS = 1 << 15  # numbers of a NumPy table that stays in cache
+TABLE_NUMBERS = 1 << 15  # most numbers in a NumPy array that stays in the cache
 
 
 def padded(a: Floats) -> Floats:
-    """Return a copy with zeros behind the last axis, its length a multiple of SIDE."""
+    """Return a copy with the last axis padded with zeros to a multiple of SIDE."""
     length = a.shape[-1]
     out = np.zeros((*a.shape[:-1], _multiple_of_side(length)))
     out[..., :length] = a
@@ -54,7 +54,7 @@ def in_cached_blocks(n_rows: int, width: int, run: Callable[[slice], None]) -> N
     """Call ``run`` for blocks of rows whose tables of ``width`` columns stay in cache."""
     size = max(TABLE_NUMBERS // max(width, 1), 256)
     blocks = [slice(start, start + size) for start in range(0, n_rows, size)]
-    n_jobs = None if len(blocks) >= 4 else 1  # starting threads for fewer does not pay
+    n_jobs = None if len(blocks) >= 4 else 1  # for fewer blocks, threads do not pay
     for _ in in_order(run, blocks, n_jobs):
         pass
 

@@ -1,4 +1,4 @@
-"""A model of transformed rows, and the densities of the rows themselves."""
+"""A model of transformed rows t(x) that returns densities of the original rows x."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ BLOCK = 1 << 20  # numbers transformed at a time
 
 @dataclass(frozen=True, eq=False)
 class TransformedModel(WrappedModel):
-    """Densities of x through those of t(x): p(x | k) = p_t(t(x) | k) · |dt/dx|.
+    """Densities of x from densities of t(x): p(x | k) = p_t(t(x) | k) · |dt/dx|.
 
-    Parameters are those of the transformed rows. Posteriors need no Jacobian.
+    The parameters are those of the transformed rows. Posteriors do not need the Jacobian.
     """
 
-    inner: ClassModel  # of t(x)
+    inner: ClassModel  # model of t(x)
     transform: PowerTransform  # t
 
     @cached_property
     def _centred_inner(self) -> GaussianModel | StudentModel | None:
-        """The inner model of t(x) − c, which keeps the digits that a large mean would cost."""
+        """The inner model of t(x) − c, which stays accurate if the mean is large."""
         inner = self.inner
         if isinstance(inner, GaussianModel | StudentModel):
             return replace(inner, centre=inner.centre - self.transform.centre)
@@ -53,7 +53,7 @@ class TransformedModel(WrappedModel):
         return TransformedModel(self.inner.marginal(kept), self.transform.select(kept))
 
     def impute(self, x: RowsLike) -> Floats:
-        """Return the rows with NaN replaced with t⁻¹(E[t(x_m) | x_o]): the median for one class."""
+        """Return the rows with NaN replaced with t⁻¹(E[t(x_m) | x_o]), for one class the median."""
         rows = np.asarray(x, np.float64)
         filled = self.inner.impute(self.transform.apply_observed(rows))
         return np.where(np.isnan(rows), self.transform.inverse(filled), rows)
@@ -107,9 +107,9 @@ class TransformedModel(WrappedModel):
         readout: Readout,
         log_weights: Floats | None,
     ) -> Array:
-        """Return densities of the rows from those of their transform; scores stay."""
+        """Turn densities of t(x) into densities of x; scores are not changed."""
         if log_weights is not None:
-            # log p(x | k) = log p_t(t(x) | k) + log |dt/dx|, over what was observed
+            # log p(x | k) = log p_t(t(x) | k) + log |dt/dx|, over the observed features
             slopes = np.nansum(self.transform.log_slopes(x), axis=1)
             values += slopes[:, None] if readout.per_class else slopes
         return values
@@ -124,7 +124,7 @@ class TransformedModel(WrappedModel):
             except InvalidInputError:
                 if start == 0:
                     raise
-                # the error counts rows from the start of the block: count from the first row
+                # the error counts rows from the start of the block; raise one with the row's number
                 if not np.isfinite(rows).all():
                     refuse_unusable(rows, None)
                 refuse_unread(read, rows, start, min(start + step, len(rows)))

@@ -8,7 +8,7 @@ from suffice.typing import Codes, Floats
 
 NodeNumbers = npt.NDArray[np.int32]
 
-_BLOCK = 1024  # rows that stay in the cache
+_BLOCK = 1024  # rows per block, which stays in the cache
 
 
 @njit(nogil=True)

@@ -1,4 +1,4 @@
-"""Fitted trees: a forest, whose leaves hold class shares, and boosted trees, which add scores."""
+"""Fitted trees: forests, whose leaves hold class shares, and boosted trees, which add scores."""
 
 import sys
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from suffice.core.model.posterior import Posterior
 from suffice.typing import Array, Codes, Floats
 
-_FEW_PATHS = 100_000  # rows × trees up to which NumPy is faster than loading the compiler
+_FEW_PATHS = 100_000  # up to so many rows × trees, NumPy is faster than loading the compiler
 
 NodeNumbers = npt.NDArray[np.int32]
 
@@ -24,7 +24,7 @@ class Trees:
     right: Codes  # (N,)
     feature: Codes  # j  (N,)
     threshold: Floats  # t  (N,)
-    shares: Floats  # of the classes  (N, K)
+    shares: Floats  # share of each class in the node  (N, K)
 
     @property
     def n_classes(self) -> int:
@@ -32,7 +32,7 @@ class Trees:
 
     @property
     def n_parameters(self) -> int:
-        """A feature and a threshold at each split, K − 1 probabilities at each leaf."""
+        """Number of parameters: two for each split, and K − 1 probabilities for each leaf."""
         n_splits, n_leaves = _splits_and_leaves(self.left)
         return 2 * n_splits + n_leaves * (self.n_classes - 1)
 
@@ -56,7 +56,7 @@ class Trees:
 
 @dataclass(frozen=True, eq=False)
 class BoostedTrees:
-    """p(k | x) ∝ exp(b_k + Σ v(leaf of x)), the sum over the trees of class k."""
+    """p(k | x) ∝ exp(b_k + Σ v(leaf of x)), where the sum is over the trees of class k."""
 
     roots: Codes  # first node of each tree  (T,)
     left: Codes  # where x_j ≤ t leads; the node itself where it is a leaf  (N,)
@@ -73,7 +73,7 @@ class BoostedTrees:
 
     @property
     def n_parameters(self) -> int:
-        """A feature and a threshold at each split, a value at each leaf, K − 1 scores."""
+        """Number of parameters: two for each split, one for each leaf, and K − 1 scores."""
         n_splits, n_leaves = _splits_and_leaves(self.left)
         return 2 * n_splits + n_leaves + self.n_classes - 1
 
@@ -133,7 +133,7 @@ def _splits_and_leaves(left: Codes) -> tuple[int, int]:
 
 
 def _compact(trees: Trees | BoostedTrees) -> tuple[NodeNumbers, NodeNumbers, NodeNumbers]:
-    """Return left, right and feature in 32 bits: more nodes fit in the cache."""
+    """Return left, right and feature as 32-bit integers, so that more nodes fit in the cache."""
     return (
         trees.left.astype(np.int32),
         trees.right.astype(np.int32),

@@ -1,4 +1,4 @@
-"""Fitted views of the rows, which a classifier reads: plain, transformed, or with more features."""
+"""Fitted views, which map rows to the features of a classifier: plain, transformed or extended."""
 
 import sys
 from dataclasses import dataclass, replace
@@ -11,14 +11,14 @@ from suffice.typing import Array, Codes, Floats
 
 Kernel: TypeAlias = Literal["Gaussian", "Laplace"]
 
-_FAR = 1e6  # standard deviations: the kernel of a row beyond this is 0 at every landmark
+_FAR = 1e6  # the kernel of a row this many standard deviations away is 0 at every landmark
 _FEW_DIFFERENCES = 10_000_000  # up to this number, NumPy is faster than loading the compiler
-_BLOCK_ROWS = 128  # the distances of so many rows stay in the cache
+_BLOCK_ROWS = 128  # rows per block, whose distances stay in the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plain:
-    """The rows as they are."""
+    """The view that does not change the rows."""
 
     name = "features as they are"  # shown to users
     lifted = False  # whether the view adds features; all classes then share one covariance
@@ -45,19 +45,19 @@ class PowerTransformed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelFeatures:
-    """The features, and a kernel at landmark rows: a tied Gaussian there is a kernel method.
+    """The features, and a kernel at landmark rows; a tied Gaussian on these is a kernel method.
 
-    The kernel is Gaussian, exp(−½ |z − z'|² / ℓ²), the same in all directions, or Laplace's
-    exp(−Σ_j |z_j − z'_j| / ℓ), which follows boundaries along the axes.
+    The Gaussian kernel exp(−½ |z − z'|² / ℓ²) is the same in all directions. The Laplace kernel
+    exp(−Σ_j |z_j − z'_j| / ℓ) fits boundaries that are parallel to the axes.
     Williams & Seeger (2001), *NeurIPS* 13 (the Nyström method).
     """
 
     below: "View"
     centre: Floats  # (d,)
     scale: Floats  # (d,)
-    landmarks: Floats  # rows in these units  (m, d)
+    landmarks: Floats  # rows z = (x − centre) / scale  (m, d)
     mixing: Floats | None  # makes kernel features uncorrelated; None: not mixed  (m, D)
-    width: float  # of the kernel, in typical distances between rows
+    width: float  # width of the kernel, in typical distances between rows
     kernel: Kernel = "Gaussian"
     lifted = True
     by_feature = False
@@ -71,14 +71,14 @@ class KernelFeatures:
 
     @property
     def length(self) -> float:
-        """ℓ: the width in units of z."""
+        """ℓ, the width in units of z."""
         d = len(self.centre)
-        # for Gaussian rows of unit scale, E|z − z'|² = 2 d and E Σ_j |z_j − z'_j| = 2 d / √π
+        # for Gaussian rows with unit scale, E|z − z'|² = 2 d and E Σ_j |z_j − z'_j| = 2 d / √π
         typical = np.sqrt(2 * d) if self.kernel == "Gaussian" else 2 * d / np.sqrt(np.pi)
         return float(self.width * typical)
 
     def unmixed(self) -> Self:
-        """Return the view whose further features are the kernel itself."""
+        """Return the view that adds the kernel at each landmark, without mixing."""
         return replace(self, mixing=None)
 
     def nearness(self, z: Floats) -> Floats:
@@ -123,14 +123,14 @@ def city_blocks(rows: Floats, landmarks: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PiecewiseLinear:
-    """Each feature cut at its quantiles: a tied Gaussian on them is piecewise linear.
+    """Each feature cut into pieces at quantiles: scores of a tied Gaussian are piecewise linear.
 
     Gorishniy, Rubachev & Babenko (2022), *NeurIPS* 35.
     """
 
     features: Codes  # the feature that each piece belongs to  (D,)
-    left: Floats  # where the piece begins  (D,)
-    length: Floats  # (D,)
+    left: Floats  # left end of each piece  (D,)
+    length: Floats  # length of each piece  (D,)
     lifted = True
     by_feature = False
 
@@ -139,7 +139,7 @@ class PiecewiseLinear:
         return f"piecewise-linear features, {len(self.left)} pieces"
 
     def apply(self, x: Array) -> Floats:
-        """Return how far each row is along each piece, from 0 to 1, shape (n, D)."""
+        """Return the position of each row along each piece, from 0 to 1, shape (n, D)."""
         pieces = x.astype(np.float64, copy=False)[:, self.features]
         pieces -= self.left
         pieces /= self.length
@@ -148,16 +148,16 @@ class PiecewiseLinear:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Softened:
-    """The rows, with extra variance for features of two values, so that a rare level counts less.
+    """The rows, with variance added to binary features, so that rare levels count less.
 
-    Shrinkage towards the diagonal does not depend on units, so it trusts an indicator of ten rows
-    as much as one of a thousand. An added variance that is the same for rare and common levels
-    shrinks rare levels most, as a ridge penalty on the effect of each level does.
+    Shrinkage towards the diagonal does not depend on units, so it treats an indicator that is 1 in
+    ten rows like one that is 1 in a thousand rows. Adding the same variance to all indicators
+    shrinks rare levels most, as does a ridge penalty on the effects of levels.
     """
 
     below: "View"
     noise: Floats  # variance added to each feature  (d,)
-    share: float  # of the variance of a fair coin
+    share: float  # the added variance as a share of the variance of a fair coin
     lifted = False
     by_feature = True
 
@@ -168,11 +168,11 @@ class Softened:
         )
 
     def apply(self, x: Array) -> Floats:
-        """Return the rows, shape (n, d)."""
+        """Return the rows in the view below, shape (n, d)."""
         return self.below.apply(x)
 
 
-#: A map of rows (n, d) to (n, D).
+#: A map from rows (n, d) to rows (n, D).
 View: TypeAlias = Plain | PowerTransformed | KernelFeatures | PiecewiseLinear | Softened
 
 #: The views by their names in files.

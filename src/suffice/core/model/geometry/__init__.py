@@ -1,4 +1,4 @@
-"""Boundaries between classes as values: their equations, curves, and distances to points.
+"""Boundaries between classes: their equations, curves, and distances to points.
 
 The modules import NumPy, the models of ``core.model``, and ``core.linalg``, ``core.table`` and
 ``core.text``.

@@ -24,10 +24,11 @@ def boundary_between(
     feature_names: tuple[str, ...] | None = None,
     labels: Sides | None = None,
 ) -> Boundary:
-    """Return where two Gaussian classes are equally probable, positive on the side of a.
+    """Return the surface on which two Gaussian classes are equally probable.
 
-    Its ``evaluate`` is the log odds log p(a∣x) − log p(b∣x). Of tied classes it is the hyperplane
-    (w_a − w_b)ᵀx + (w_a0 − w_b0) = 0, else the quadric xᵀAx + bᵀx + c = 0.
+    Its ``evaluate`` is the log odds log p(a∣x) − log p(b∣x), positive on the side of a. Tied
+    classes have the hyperplane (w_a − w_b)ᵀx + (w_a0 − w_b0) = 0, others the quadric
+    xᵀAx + bᵀx + c = 0.
 
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.3.
     """
@@ -47,7 +48,7 @@ def boundary_between(
             feature_names=feature_names,
             labels=labels,
         )
-    # A = −½ (Σ_a⁻¹ − Σ_b⁻¹), in ``quadric_between``
+    # ``quadric_between`` computes A = −½ (Σ_a⁻¹ − Σ_b⁻¹)
     P_a, P_b = _precisions(model, a, b)
     m = _middle(mu_a, mu_b, P_a, P_b)
     terms_a = ClassTerms(
@@ -80,9 +81,9 @@ def hyperplane_between(
     feature_names: tuple[str, ...] | None,
     labels: Sides | None,
 ) -> Hyperplane:
-    """Return where two Gaussian classes of one covariance are equally probable."""
+    """Return the hyperplane on which two tied Gaussian classes are equally probable."""
     # (w_a − w_b)ᵀx + (w_a0 − w_b0) = 0 with w_a − w_b = Σ⁻¹(μ_a − μ_b)
-    # at the middle m = ½ (μ_a + μ_b) of the means the left side is log π_a/π_b
+    # at the midpoint m = ½ (μ_a + μ_b) of the means, the left side is log π_a/π_b
     w = covariance.precision_times((mu_a - mu_b)[None])[0]
     return Hyperplane.about(
         point=mu_b + 0.5 * (mu_a - mu_b),
@@ -94,7 +95,7 @@ def hyperplane_between(
 
 
 def _precisions(model: GaussianModel, a: int, b: int) -> tuple[Floats, Floats]:
-    """Return P_a and P_b, each (d, d)."""
+    """Return the precisions P_a = Σ_a⁻¹ and P_b = Σ_b⁻¹, each (d, d)."""
     try:
         P_a = model.covariance_of(a).dense_precision()
         P_b = model.covariance_of(b).dense_precision()
@@ -109,7 +110,7 @@ def _precisions(model: GaussianModel, a: int, b: int) -> tuple[Floats, Floats]:
 
 
 def _middle(mu_a: Floats, mu_b: Floats, P_a: Floats, P_b: Floats) -> Floats:
-    """Return the point least far from both classes, in their own units: the best anchor."""
+    """Return the point with the smallest sum of squared Mahalanobis distances to both classes."""
     # m = (P_a + P_b)⁻¹ (P_a μ_a + P_b μ_b) = μ_a + (P_a + P_b)⁻¹ P_b (μ_b − μ_a)
     M, s = balanced(P_a + P_b)
     return mu_a + s * (np.linalg.pinv(M, hermitian=True) @ (s * (P_b @ (mu_b - mu_a))))

@@ -1,7 +1,7 @@
-"""The conic uᵀAu + bᵀu + c = 0 inside a window, seen as the square [−1, 1]², whatever its kind.
+"""Polylines of a conic uᵀAu + bᵀu + c = 0 inside a window, scaled to the square [−1, 1]².
 
-In a well chosen frame (s, y) its arcs are the two roots y(s) of a quadratic. They begin and end
-where the roots meet or leave the square. All these s are computed first.
+In rotated coordinates (s, y), the arcs of the conic are the two roots y(s) of a quadratic. Arcs
+begin and end where the roots meet or leave the square. All these values of s are computed first.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ import numpy as np
 from suffice.core.linalg import EPS
 from suffice.typing import Floats
 
-REACH = np.sqrt(2.0)  # no point of the square is farther from its middle
-SAME = 1e-9  # ends of arcs nearer than this, in half sides of the window, are one point
+REACH = np.sqrt(2.0)  # largest distance of a point of the square from its centre
+SAME = 1e-9  # ends of arcs closer than this, in half sides of the window, are the same point
 
 
 def real_roots(a: float, b: float, c: float, noise: float = 0.0) -> Floats:
-    """Return the real roots of a t² + b t + c, ascending.
+    """Return the real roots of a t² + b t + c, in ascending order.
 
-    Two roots that are complex only by rounding, of size ``noise`` in the coefficients, are one.
+    Two roots that are complex only because of rounding errors up to ``noise`` in the coefficients
+    become one real root.
     """
     size = max(abs(a), abs(b), abs(c))
     if size == 0:
@@ -36,7 +37,7 @@ def real_roots(a: float, b: float, c: float, noise: float = 0.0) -> Floats:
     if discriminant < -slack:
         return np.empty(0)
     discriminant = max(discriminant, 0.0)
-    # r = −½ (b ± √(b² − 4ac)), the sign that adds;  t₁ = r / a,  t₂ = c / r
+    # r = −½ (b ± √(b² − 4ac)) with the sign of b, so that nothing cancels;  t₁ = r / a,  t₂ = c / r
     r = -0.5 * (b + math.copysign(math.sqrt(discriminant), b))
     roots = []
     if a != 0:
@@ -49,7 +50,7 @@ def real_roots(a: float, b: float, c: float, noise: float = 0.0) -> Floats:
 
 
 def conic_polylines(A: Floats | None, b: Floats, c: float, n: int) -> list[Floats]:
-    """Return the conic in the square as joined polylines (m, 2), n points to a smooth arc."""
+    """Return the conic in the square as joined polylines (m, 2), with n points per smooth arc."""
     if A is None:
         A = np.zeros((2, 2))
     size = max(np.abs(A).max(), np.abs(b).max(), abs(c))
@@ -71,12 +72,12 @@ class RotatedConic:
     A: Floats  # (2, 2)
     b: Floats  # (2,)
     c: float
-    R: Floats  # (2, 2), columns: the directions of s and of y
+    R: Floats  # (2, 2); its columns are the directions of s and of y
     alpha: float
-    B: Floats  # (2,), coefficients of s, 1
-    C: Floats  # (3,), of s², s, 1
-    D: Floats  # (3,), of s², s, 1; a coefficient of the size of its rounding is zero
-    noise: Floats  # (3,), rounding of D
+    B: Floats  # coefficients of s and 1  (2,)
+    C: Floats  # coefficients of s², s and 1  (3,)
+    D: Floats  # coefficients of s², s and 1; those that may be rounding errors are zero  (3,)
+    noise: Floats  # rounding errors of D  (3,)
 
     @classmethod
     def of(cls, A: Floats, b: Floats, c: float) -> RotatedConic:
@@ -106,12 +107,12 @@ class RotatedConic:
 
     @property
     def is_curved(self) -> bool:
-        """Whether y is the direction of the strongest curvature, so that α is not small."""
+        """Whether α is not small, so that y is the direction of the strongest curvature."""
         return bool(8 * abs(self.alpha) >= np.linalg.norm(self.b))
 
     @property
     def is_lines(self) -> bool:
-        """Whether D(s) is the square of a line in s, so that the conic is one or two lines."""
+        """Whether D(s) is the square of a linear function: the conic is then one or two lines."""
         D_2, D_1, D_0 = self.D
         noise_2, noise_1, noise_0 = self.noise
         slack = 2 * abs(D_1) * noise_1 + 4 * (abs(D_2) * noise_0 + abs(D_0) * noise_2)
@@ -121,7 +122,7 @@ class RotatedConic:
     def lines(self) -> Iterator[tuple[Floats, float]]:
         """Yield (w, w_0) of 2 α y + B(s) ± √D(s) = 0."""
         D_2, D_1, D_0 = self.D
-        # √D = p s + D₁/2p with p = √D₂, or D₁/2p s + p with p = √D₀: the greater of the two
+        # √D = p s + D₁/2p with p = √D₂, or D₁/2p s + p with p = √D₀; use the greater p
         if D_2 >= D_0:
             p = np.sqrt(D_2)
             root = np.array([p, 0.5 * D_1 / p if p else 0.0])
@@ -136,8 +137,8 @@ class RotatedConic:
     def arcs(self, n: int) -> Iterator[Floats]:
         """Yield each smooth piece of the conic in the square, (n, 2)."""
         D_2, D_1, D_0 = self.D
-        turns = real_roots(D_2, D_1, D_0)  # where the two roots y(s) meet
-        # s = s₀ + (s₁ − s₀) ½ (1 − cos θ): dense at the ends, where a root may turn back
+        turns = real_roots(D_2, D_1, D_0)  # values of s at which the two roots y(s) meet
+        # s = s₀ + (s₁ − s₀) ½ (1 − cos θ): dense near the ends, where a root may turn back
         share = 0.5 * (1 - np.cos(np.linspace(0, np.pi, n)))
         for low, high in pairwise(self._arc_ends(turns)):
             middle = 0.5 * (low + high)
@@ -147,7 +148,7 @@ class RotatedConic:
                     yield np.clip(self._points(s, turns, far=far), -1.0, 1.0)
 
     def _arc_ends(self, turns: Floats) -> Floats:
-        """Return every s at which an arc may begin or end, ascending."""
+        """Return every s at which an arc may begin or end, in ascending order."""
         D_2, D_1, _ = self.D
         vertex = real_roots(0.0, 2 * D_2, D_1)
         candidates = np.concatenate([[-REACH, REACH], turns, vertex, self._exits()])
@@ -157,7 +158,7 @@ class RotatedConic:
         return ends
 
     def _exits(self) -> Floats:
-        """Return the s of the points on the four sides of the square."""
+        """Return s of each point at which the conic crosses a side of the square."""
         exits = [np.empty(0)]
         for axis, other in ((0, 1), (1, 0)):
             for side in (-1.0, 1.0):
@@ -175,7 +176,7 @@ class RotatedConic:
         return bool(np.abs(point).max() <= 1 + 64 * EPS)
 
     def _points(self, s: Floats, turns: Floats, *, far: bool) -> Floats:
-        """Return the points u of one of the two roots at each s; they meet at ``turns``."""
+        """Return the points u of one of the two roots at each s; the roots meet at ``turns``."""
         B = np.polyval(self.B, s)
         D = np.where(np.isin(s, turns), 0.0, np.maximum(np.polyval(self.D, s), 0.0))
         spread = np.where(B < 0, -1.0, 1.0) * np.sqrt(D)
@@ -187,14 +188,14 @@ class RotatedConic:
                 # y = (−B + √D) / 2α
                 y = (-B + spread) / (2 * self.alpha)
             else:
-                # y = 2C / (−B − √D), where nothing cancels and α may be zero
+                # y = 2C / (−B − √D): nothing cancels, and α may be zero
                 y = 2 * np.polyval(self.C, s) / (-B - spread)
             u: Floats = np.stack([s, y], axis=1) @ self.R.T
         return u
 
 
 def _frame(A: Floats, b: Floats) -> Floats:
-    """Return R: y along the strongest curvature, or along b where that is almost none."""
+    """Return R with y along the strongest curvature, or along b if there is almost no curvature."""
     values, vectors = np.linalg.eigh(A)
     if np.linalg.norm(b) > 8 * np.abs(values).max():
         y = b / np.linalg.norm(b)
@@ -203,7 +204,7 @@ def _frame(A: Floats, b: Floats) -> Floats:
 
 
 def _joined(arcs: list[Floats]) -> list[Floats]:
-    """Return the arcs, those with a common end joined."""
+    """Join arcs that have a common end."""
     chains: list[Floats] = []
     for arc in arcs:
         chain = arc

@@ -22,7 +22,7 @@ from suffice.typing import Floats
 class Hyperplane(Surface):
     """The hyperplane {x : wᵀx + w_0 = 0} and its two sides.
 
-    Where y(x) = wᵀx + w_0 is positive, ``labels[0]`` is preferred.
+    If y(x) = wᵀx + w_0 is positive, x is on the side of ``labels[0]``.
 
     Bishop (2006), *Pattern Recognition and Machine Learning*, section 4.1.1.
 
@@ -72,9 +72,9 @@ class Hyperplane(Surface):
         feature_names: tuple[str, ...] | None = None,
         labels: Sides | None = None,
     ) -> Hyperplane:
-        """Return the hyperplane of a normal vector and the value of y at a point.
+        """Return the hyperplane, given its normal vector and the value of y at a point.
 
-        y is accurate near that point, however far it is from the origin.
+        y is accurate near that point, even if the point is far from the origin.
         """
         d = np.size(w)
         anchor = fixed("point", point, (d,))
@@ -102,11 +102,11 @@ class Hyperplane(Surface):
 
     @property
     def distance_of_origin(self) -> float:
-        """Signed distance from the origin, −w_0 / ‖w‖: negative where y(0) = w_0 is positive."""
+        """Signed distance of the plane from the origin, −w_0 / ‖w‖: negative if w_0 > 0."""
         return -float(self._over_length(np.array(self.w_0)))
 
     def _over_length(self, y: Floats) -> Floats:
-        """Return y / ‖w‖, infinite if w = 0."""
+        """Return y / ‖w‖, or infinity if w = 0."""
         length = np.linalg.norm(self.w)
         distance = np.abs(y) / length if length > 0 else np.full_like(y, np.inf)
         return with_sign(y, distance)

@@ -1,4 +1,4 @@
-"""A quadric between two classes whose scores are quadratic, and the shortest steps to it."""
+"""A quadric between two classes with quadratic scores, and the shortest steps to it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from suffice.core.model.geometry.surface import (
 )
 from suffice.typing import Floats
 
-ASIDE = 1e-100  # a push off an axis of symmetry, too small to measure, that chooses one side
-LOG_RANGE = (-690.0, 300.0)  # of log v, so that v and v² stay finite
+ASIDE = 1e-100  # tiny shift off an axis of symmetry, which chooses one of two nearest points
+LOG_RANGE = (-690.0, 300.0)  # range of log v, so that v and v² stay finite
 ROUNDS = 200
 
 
@@ -28,14 +28,14 @@ ROUNDS = 200
 class Quadric(Surface):
     """The quadric {x : xᵀAx + bᵀx + c = 0} and its two sides.
 
-    Where y(x) = xᵀAx + bᵀx + c is positive, ``labels[0]`` is preferred.
+    If y(x) = xᵀAx + bᵀx + c is positive, x is on the side of ``labels[0]``.
 
     Duda, Hart & Stork (2001), *Pattern Classification*, section 2.6.3.
 
     Parameters
     ----------
     A : array of shape (d, d)
-        The quadratic part; only its symmetric half matters.
+        The quadratic part; only its symmetric part ½ (A + Aᵀ) matters.
     b : array of shape (d,)
         The gradient at the origin.
     c : float
@@ -84,9 +84,9 @@ class Quadric(Surface):
         feature_names: tuple[str, ...] | None = None,
         labels: Sides | None = None,
     ) -> Quadric:
-        """Return the quadric of a matrix A, and of the gradient and value of y at a point.
+        """Return the quadric, given A, and the gradient and value of y at a point.
 
-        y is accurate near that point, however far it is from the origin.
+        y is accurate near that point, even if the point is far from the origin.
         """
         d = np.size(gradient)
         anchor = fixed("point", point, (d,))
@@ -104,7 +104,7 @@ class Quadric(Surface):
 
     @property
     def kind(self) -> str:
-        """What the quadric is: in the plane "ellipse", "hyperbola", "parabola", "line", …."""
+        """The kind of the quadric: in the plane "ellipse", "hyperbola", "parabola", "line", …."""
         return quadric_kind(self.A, self._gradient_at_anchor, self._value_at_anchor)
 
     @property
@@ -141,7 +141,7 @@ class Quadric(Surface):
         if kind == "empty":
             return np.full_like(gradient, np.inf)
         if kind.startswith("double"):
-            # y = λ (nᵀ(x − p))²: eigenvalues that are zero but for rounding would weigh too much
+            # use y = λ (nᵀ(x − p))², since tiny eigenvalues would amplify rounding errors
             return np.asarray(-gradient / (2 * np.trace(self.A)))
         steps = np.zeros_like(gradient)
         for sign in (1.0, -1.0):
@@ -152,17 +152,17 @@ class Quadric(Surface):
 
 
 def shortest_steps(eigenvalues: Floats, gradients: Floats, values: Floats) -> Floats:
-    """Return the shortest e with q + gᵀe + eᵀΛe = 0 for each row, (n, d), where there is one.
+    """Return the shortest e with q + gᵀe + eᵀΛe = 0 for each row, (n, d), if there is one.
 
-    Of the stationary e = −½ t (I + tΛ)⁻¹ g that with I + tΛ ⪰ 0 is the global minimum, and on that
-    interval the constraint is monotone in t. Moré (1993), *Optim. Methods Softw.* 2.
+    The stationary points are e = −½ t (I + tΛ)⁻¹ g. The one with I + tΛ ⪰ 0 is the global minimum.
+    On that interval of t, the constraint is monotone in t. Moré (1993), *Optim. Methods Softw.* 2.
     """
     lowest = eigenvalues[0]
     is_bounded = bool(lowest < 0)  # whether the interval of t is bounded
     kappa = float(is_bounded)
     with np.errstate(all="ignore"):
-        # 1 + tλᵢ = 1/hᵢ with t = Tτ, τ = v/(1+κv), hᵢ = (1+κv)/(1+v gapᵢ): no difference of near
-        # numbers is ever formed
+        # 1 + tλᵢ = 1/hᵢ with t = Tτ, τ = v/(1+κv), hᵢ = (1+κv)/(1+v gapᵢ): this never subtracts
+        # numbers that are nearly equal
         if is_bounded:
             # 1 + tλ ≥ 0 up to t = T = −1/λ_min
             T = np.full(len(values), -1 / lowest)
@@ -177,7 +177,7 @@ def shortest_steps(eigenvalues: Floats, gradients: Floats, values: Floats) -> Fl
         v = _root(np.square(gamma), gap, kappa)
         # e = −½ t (I + tΛ)⁻¹ g = −√(qT) τ h γ
         e: Floats = -np.sqrt(values * T)[:, None] * v[:, None] / (1 + v[:, None] * gap) * gamma
-    return np.nan_to_num(e)  # NaN where the row lies on the quadric: there is no step
+    return np.nan_to_num(e)  # e is NaN for a row on the quadric; its step is 0
 
 
 def _root(squares: Floats, gap: Floats, kappa: float) -> Floats:
@@ -215,7 +215,7 @@ def quadric_between(
     feature_names: tuple[str, ...] | None,
     labels: Sides | None,
 ) -> Quadric:
-    """Return where two Gaussian classes of different covariances are equally probable."""
+    """Return the quadric on which two Gaussian classes with different covariances are equal."""
     # δ_k(m) = log π_k − ½ (log|Σ_k| + (μ_k − m)ᵀP_k(μ_k − m))
     delta_a = a.log_prior - 0.5 * (a.log_det + a.offset @ a.precision @ a.offset)
     delta_b = b.log_prior - 0.5 * (b.log_det + b.offset @ b.precision @ b.offset)

@@ -1,12 +1,12 @@
-"""What a quadric is called: ellipse, hyperbola, parabola, line, …, in any dimension."""
+"""Names of quadrics in any dimension: ellipse, hyperbola, parabola, line, and others."""
 
 import numpy as np
 
 from suffice.core.linalg import EPS, balanced
 from suffice.typing import Floats
 
-# (d, p, q), signs p ≥ q of the eigenvalues of A → names of zᵀΛz + c̃ = 0 for c̃ < 0, c̃ = 0, c̃ > 0,
-# and of zᵀΛz + t = 0, where b has a part t outside the range of A
+# Key: (d, p, q), where A has p eigenvalues of one sign and q ≤ p of the other. Value: the names of
+# zᵀΛz + c̃ = 0 for c̃ < 0, c̃ = 0 and c̃ > 0, and of zᵀΛz + t = 0, if b is not in the range of A.
 _NAMES: dict[tuple[int, int, int], tuple[str, str, str, str]] = {
     (1, 1, 0): ("two points", "point", "empty", ""),
     (1, 0, 0): ("empty", "everything", "empty", "point"),
@@ -35,24 +35,25 @@ def quadric_kind(A: Floats, b: Floats, c: float) -> str:
 
 
 def _case(A: Floats, b: Floats, c: float) -> int:
-    """Return which of the four names of ``_NAMES`` applies, 0 to 3."""
+    """Return the position of the name in an entry of ``_NAMES``, 0 to 3."""
     n_positive, n_negative = _inertia(A)
     half = 0.5 * b[:, None]
     all_positive, all_negative = _inertia(np.block([[A, half], [half.T, np.array([[c]])]]))
-    # the whole form [A ½b; ½bᵀ c] adds to the signs of A: that of c̃, or + and − if b ∉ range A
+    # the matrix [A ½b; ½bᵀ c] has the signs of A's eigenvalues and one more, the sign of c̃; if b is
+    # not in the range of A, it has two more, + and −
     n_added = all_positive + all_negative - n_positive - n_negative
     if n_added > 1 and n_positive + n_negative < len(b):
         return 3
     sign = np.sign(n_added)
     if all_positive <= n_positive:
         sign = -sign
-    if n_positive < n_negative:  # names are for −y, which has more positive eigenvalues
+    if n_positive < n_negative:  # the names hold for −y, which has more positive eigenvalues
         sign = -sign
     return 1 + int(sign)
 
 
 def _names_from_three_dimensions(d: int, p: int, q: int) -> tuple[str, str, str, str]:
-    """Return the four names from three dimensions on, where p + q eigenvalues are not zero."""
+    """Return the four names for d ≥ 3, if p eigenvalues are positive and q negative."""
     if p == 0:
         return "empty", "everything", "empty", "hyperplane"
     if p + q == 1:
@@ -69,7 +70,7 @@ def _names_from_three_dimensions(d: int, p: int, q: int) -> tuple[str, str, str,
 
 
 def _inertia(M: Floats) -> tuple[int, int]:
-    """Return how many eigenvalues are positive and negative, whatever the units of axes."""
+    """Return the number of positive and of negative eigenvalues, independent of units."""
     unit_free, _ = balanced(M)
     values = np.linalg.eigvalsh(unit_free)
     floor = 8 * len(M) * EPS * np.abs(values).max(initial=0.0)

@@ -1,4 +1,4 @@
-"""What every boundary shares: its value, sides, distances, sections and equation."""
+"""The base class of boundaries: value, sides, distances, sections and equation."""
 
 import re
 from abc import ABC, abstractmethod
@@ -20,14 +20,14 @@ from suffice.typing import Floats, Labels
 Axes: TypeAlias = tuple[int | str, int | str]  # names or numbers of two features
 Sides: TypeAlias = tuple[object, object]  # labels of the positive and the negative side
 Window: TypeAlias = npt.ArrayLike  # ((x_lo, x_hi), (y_lo, y_hi))
-# a coefficient, and the features it multiplies
+# a coefficient, and the features that it multiplies
 Term: TypeAlias = tuple[float, tuple[int, ...]]
 MOST_FEATURES_IN_REPR = 4
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class ClassTerms(NamedTuple):
-    """What a boundary needs of one Gaussian class; m is the anchor of the boundary."""
+    """The terms of one Gaussian class in a boundary with the anchor m."""
 
     log_prior: float  # log π
     offset: Floats  # u = μ − m  (d,)
@@ -36,9 +36,9 @@ class ClassTerms(NamedTuple):
 
 
 class Surface(ABC):
-    """Where y(x) = xᵀAx + bᵀx + c is 0, and its two sides; A is None if y is linear.
+    """The surface y(x) = xᵀAx + bᵀx + c = 0 and its two sides; A is None if y is linear.
 
-    y is computed about a point m near the data, its anchor, so that no digit cancels:
+    y is computed relative to a point m near the data, the anchor, so that no digits cancel:
     y(x) = uᵀAu + ∇y(m)ᵀu + y(m) with u = x − m.
     """
 
@@ -53,7 +53,7 @@ class Surface(ABC):
     @property
     @abstractmethod
     def _coefficients(self) -> tuple[Floats | None, Floats, float]:
-        """A (d, d) or None, b (d,) and c of the equation."""
+        """The coefficients A (d, d) or None, b (d,) and c of the equation."""
 
     @abstractmethod
     def _steps(self, x: npt.ArrayLike) -> Floats:
@@ -67,7 +67,7 @@ class Surface(ABC):
         value: float,
         feature_names: tuple[str, ...] | None,
     ) -> Self:
-        """Return the surface over two features, given ∇y (2,) and y at their anchor."""
+        """Return the section over two features, given ∇y (2,) and y at its anchor."""
 
     @abstractmethod
     def evaluate(self, x: npt.ArrayLike) -> Floats:
@@ -97,7 +97,7 @@ class Surface(ABC):
         return as_points(x, self.n_features) + steps
 
     def roots(self) -> Floats:
-        """Return the boundary points of a single feature, ascending: none, one or two."""
+        """Return the boundary points of a single feature in ascending order: none, one or two."""
         if self.n_features != 1:
             raise InvalidParameterError(
                 f"roots() is for a boundary of one feature, and this one has {self.n_features}: "
@@ -115,7 +115,7 @@ class Surface(ABC):
 
     @property
     def distance_of_origin(self) -> float:
-        """Signed distance of the surface from the origin: negative where y(0) is positive."""
+        """Signed distance of the surface from the origin: negative if y(0) is positive."""
         return float(-self.signed_distance(np.zeros(self.n_features))[0])
 
     def side(self, x: npt.ArrayLike) -> Labels:
@@ -135,7 +135,7 @@ class Surface(ABC):
         return pair
 
     def section(self, features: Axes = (0, 1), at: npt.ArrayLike | None = None) -> Self:
-        """Return the curve over two features, with the others at ``at`` (d,), default zero."""
+        """Return the section over two features, with the others fixed at ``at`` (d,), default 0."""
         d = self.n_features
         names = self.feature_names
         axes = [column_position(feature, names, d, "feature") for feature in features]
@@ -172,7 +172,7 @@ class Surface(ABC):
                 f"n must be at least 2, because an arc has two ends, got {n}"
             )
         section = self.section(features, at)
-        # in units of the window, seen as the square [−1, 1]²
+        # scale the window to the square [−1, 1]²
         low, high = limits.T
         half = 0.5 * (high - low)
         centre = low + half
@@ -244,7 +244,7 @@ class Surface(ABC):
         return [(value, features) for value, features in terms if value != 0]
 
     def _check_names(self, d: int) -> None:
-        """Make the feature names text, one of each feature."""
+        """Convert the feature names to text; raise unless there is one for each feature."""
         names = self.feature_names
         if names is None:
             return
@@ -254,7 +254,7 @@ class Surface(ABC):
 
 
 class Expansion(NamedTuple):
-    """y about a point m: A (d, d) or None, ∇y(m) and y(m)."""
+    """The expansion of y about a point m: A (d, d) or None, ∇y(m) and y(m)."""
 
     anchor: Floats  # m  (d,)
     A: Floats | None
@@ -262,7 +262,7 @@ class Expansion(NamedTuple):
     value: float  # y(m)
 
     def at_origin(self) -> tuple[Floats, float]:
-        """Return b = ∇y(0) and c = y(0); 0 where terms cancel to their last digit."""
+        """Return b = ∇y(0) and c = y(0), with 0 for terms that cancel up to rounding."""
         m = self.anchor
         curvature = np.zeros_like(m) if self.A is None else self.A @ m
         curvature_size = np.zeros_like(m) if self.A is None else np.abs(self.A) @ np.abs(m)
@@ -276,7 +276,7 @@ class Expansion(NamedTuple):
 
 
 def fixed(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return a read-only copy as finite floats of the given shape, or say what is wrong."""
+    """Return a read-only copy as finite floats with the given shape; raise if it cannot be one."""
     array = np.array(values, dtype=np.float64)
     if array.shape != shape:
         raise FeatureMismatchError(f"{name} has shape {array.shape}, expected {shape}")
@@ -288,7 +288,7 @@ def fixed(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
 
 
 def as_points(x: npt.ArrayLike, d: int) -> Floats:
-    """Return rows (n, d); a single point (d,), or a numeric column if d = 1, will do."""
+    """Return points as rows (n, d); accept a single point (d,), or a vector (n,) if d = 1."""
     rows = np.asarray(x, dtype=np.float64)
     if rows.ndim < 2 and (d == 1 or rows.size == d):
         rows = rows.reshape(-1, d)
@@ -350,7 +350,7 @@ def _number_latex(value: float, digits: int) -> str:
 
 
 def _significant(value: float, digits: int) -> tuple[str, int | None]:
-    """Return a positive number in full and None, or its mantissa and its power of ten."""
+    """Return a positive number as text and None, or its mantissa and its power of ten."""
     if 1e-4 <= value < 1e6:
         text = np.format_float_positional(value, digits, fractional=False, trim="-")
         return text, None
@@ -361,5 +361,5 @@ def _significant(value: float, digits: int) -> tuple[str, int | None]:
 
 
 def with_sign(y: Floats, distance: Floats) -> Floats:
-    """Return the distances with the sign of y, zero on the boundary itself."""
+    """Return the distances with the sign of y, or zero if y is zero."""
     return np.where(y == 0, 0.0, np.copysign(distance, y))
