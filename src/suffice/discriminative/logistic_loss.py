@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from suffice.core.table.foreign import DeviceArray, Namespace
-from suffice.discriminative.penalty import gram, penalty_gradient
+from suffice.discriminative.penalty import gram, penalty_gradient, penalty_value
 from suffice.typing import Codes, Floats
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ def loss_sums(
 ) -> tuple[A, A, list[A]]:
     """Return Σ −w log p(y | z), its gradient (C, 1 + d), and the blocks k ≥ j of its Hessian."""
     loss, residuals, p = residuals_of(xp, phi @ xp.matrix_transpose(z), codes, w)
-    # ∂/∂φ_k = Σ w (p_k − t_k) z
+    # g_k = ∂/∂φ_k = Σ_n w_n (p_nk − t_nk) z_n
     gradient = residuals @ z
     if not curved:
         return loss, gradient, []
-    # ∂²/∂φ_k∂φ_j = Σ v_kj z zᵀ
+    # H_kj = ∂²/∂φ_k∂φ_j = Σ_n w_n p_nk (δ_kj − p_nj) z_n z_nᵀ = Σ v_kj z zᵀ
     blocks = [xp.matrix_transpose(z * v[:, None]) @ z for v in curvature_weights(p, w)]
     return loss, gradient, blocks
 
@@ -163,8 +163,7 @@ class Objective:
         """Return the loss and its gradient at φ, and its Hessian if ``curved``."""
         misfit, gradient, hessian = self.design.sums(phi, curved=curved)
         pull = penalty_gradient(phi, self.penalty)
-        # ½ Σ_j λ_j φ_jᵀ M φ_j, whose gradient is M φ diag(λ)
-        loss = misfit + 0.5 * float(np.vdot(phi, pull))
+        loss = misfit + penalty_value(phi, self.penalty)
         if hessian is not None:
             # + M ⊗ diag(λ)
             diagonal = np.arange(len(self.penalty))

@@ -1,4 +1,7 @@
-"""Newton's method (iteratively reweighted least squares), and quasi-Newton steps from a sample."""
+"""Newton's method (iteratively reweighted least squares), and quasi-Newton steps from a sample.
+
+``logistic_loss.py`` computes the gradient g and the Hessian H.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -18,7 +21,7 @@ from suffice.core.linalg import (
 )
 from suffice.discriminative.design import CompiledDesign, SparseDesign
 from suffice.discriminative.logistic_loss import Evaluation, Objective, steepest
-from suffice.discriminative.penalty import penalty_gradient
+from suffice.discriminative.penalty import penalty_value
 from suffice.discriminative.problem import WIDEST_HESSIAN, Problem
 from suffice.discriminative.solver import Solution, Solver, damped
 from suffice.discriminative.stopping import Step, Stopping
@@ -58,8 +61,7 @@ class Newton(Solver):
 
 def newton_step(point: Evaluation) -> Floats:
     """Return −H⁻¹ g, H with a slightly larger diagonal where it is singular, shape (C, D)."""
-    # g = Σ_n w_n (p_n − t_n) z_nᵀ,  H_kj = Σ_n w_n p_nk (δ_kj − p_nj) z_n z_nᵀ: the weights
-    # p (1 − p) make each step a reweighted least-squares fit (IRLS)
+    # the weights p (1 − p) in H make each step a reweighted least-squares fit (IRLS)
     factor = positive_factor(point.required_hessian())
     return -solve_factored(factor, point.gradient.ravel()).reshape(point.phi.shape)
 
@@ -72,7 +74,7 @@ def _last_step(objective: Objective, point: Evaluation) -> Evaluation:
         return objective.curve(phi)
     # f(φ + Δ) = f(φ) + ½ gᵀΔ, up to third order
     loss = point.loss + 0.5 * float(np.vdot(point.gradient, step))
-    misfit = loss - 0.5 * float(np.vdot(phi, penalty_gradient(phi, objective.penalty)))
+    misfit = loss - penalty_value(phi, objective.penalty)
     return replace(point, phi=phi, loss=loss, misfit=misfit)
 
 

@@ -1,6 +1,7 @@
 """The penalty of softmax regression, (λ/2) Σ_j (s_j w_j)², in the parameters of the solvers.
 
-w_j are the coefficients of feature j in the units of the data, and s_j is its size. A solver works
+w_j are the coefficients of feature j in the units of the data, and s_j is its size
+(``feature_sizes`` of ``scaling.py``). A solver works
 with φ_j = w_j / inverse_j relative to the first class, in which the penalty is
 
     ½ Σ_j λ_j φ_jᵀ M φ_j,  λ_j = λ (s_j inverse_j)²
@@ -26,6 +27,11 @@ def penalties(l2: float, sizes: Floats | float, inverse: Floats) -> Floats:
     """Return λ_j = λ (s_j inverse_j)² of each feature, (d,)."""
     # λ (s_j w_j)² = λ_j φ_j²,  w_j = inverse_j φ_j
     return np.asarray(l2 * np.square(sizes * inverse))
+
+
+def penalty_value(phi: Floats, penalty: Floats) -> float:
+    """Return ½ Σ_j λ_j φ_jᵀ M φ_j, half the product of φ and the penalty's gradient."""
+    return 0.5 * float(np.vdot(phi, penalty_gradient(phi, penalty)))
 
 
 def penalty_gradient(phi: Floats, penalty: Floats) -> Floats:

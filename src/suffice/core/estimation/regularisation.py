@@ -5,8 +5,8 @@
 
 M_g and w_g are the scatter and weight of a group of tied classes; M and w are those of all classes.
 With Bessel's correction, K_g(λ) = (1 − λ) K_g + λ K is subtracted from w_g(λ). K_g is the number of
-means in the group, and K the number of all means. ``shrinkage.py`` holds the targets T_g and the
-closed forms of γ.
+means in the group, and K the number of all means. ``shrinkage.py`` shrinks towards the targets T_g
+and holds the closed forms of γ.
 
 Friedman (1989), *JASA* 84, 165–175.
 """
@@ -17,7 +17,7 @@ import numpy as np
 
 from suffice.core.estimation.divisors import divided
 from suffice.core.estimation.groups import GroupScatter, fourth_groups
-from suffice.core.estimation.shrinkage import Intensity, ShrinkageTarget
+from suffice.core.estimation.shrinkage import Intensity, ShrinkageTarget, shrunk_towards
 from suffice.core.linalg import unit_scale
 from suffice.core.moments import Moments
 from suffice.typing import Codes, Floats
@@ -70,15 +70,3 @@ def regularised(
     gammas = shrinkage.intensities(borrowing, scales, fourths)
     targets = target.variances(variances, pooled_deviations)
     return shrunk_towards(targets, sigmas, gammas), sigmas
-
-
-def shrunk_towards(target_variances: Floats, sigmas: Floats, gammas: Floats) -> Floats:
-    """Return Σ_g (G, d, d), or diagonals (G, d), shrunk by γ_g towards the diagonal T_g."""
-    if sigmas.ndim == 2:
-        gamma = gammas[:, None]
-        target = target_variances
-    else:
-        gamma = gammas[:, None, None]
-        target = target_variances[:, :, None] * np.eye(target_variances.shape[1])
-    # (1 − γ) Σ + γ T
-    return np.asarray((1 - gamma) * sigmas + gamma * target)

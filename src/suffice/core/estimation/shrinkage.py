@@ -1,4 +1,4 @@
-"""Targets T of shrinkage, and closed forms of the intensity γ: OAS and Ledoit–Wolf."""
+"""Shrinkage (1 − γ) Σ + γ T: the targets T, and closed forms of γ, OAS and Ledoit–Wolf."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -179,3 +179,15 @@ class Intensity:
                     weights[g], groups.scatters[g], fourths[g], scales[g]
                 )
         return gammas
+
+
+def shrunk_towards(target_variances: Floats, sigmas: Floats, gammas: Floats) -> Floats:
+    """Return Σ_g (G, d, d), or diagonals (G, d), shrunk by γ_g towards the diagonal T_g."""
+    if sigmas.ndim == 2:
+        gamma = gammas[:, None]
+        target = target_variances
+    else:
+        gamma = gammas[:, None, None]
+        target = target_variances[:, :, None] * np.eye(target_variances.shape[1])
+    # (1 − γ) Σ + γ T
+    return np.asarray((1 - gamma) * sigmas + gamma * target)
