@@ -1,1 +1,1 @@
-"""What people look at: figures, the report, the lab. May import every package but ``cli``."""
+"""Figures, the report, the lecture and the lab. May import every package except ``cli``."""

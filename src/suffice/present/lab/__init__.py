@@ -1,7 +1,7 @@
-"""The lab: one page of plain JavaScript to play with classifiers, as a file or served.
+"""The lab: one page of plain JavaScript to try classifiers, as a file or served.
 
-``page`` holds the modules of JavaScript, the template and the style; ``joining`` makes one script
-of the modules; ``server`` answers a served page. This package may import every package but
+``page`` holds the JavaScript modules, the template and the style. ``joining`` joins the modules to
+one script, and ``server`` serves the page. This package may import every package except
 ``suffice.cli`` and the reports.
 """
 
@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from suffice.present.lab.joining import join_modules
 
-#: Modules of JavaScript; each may import those before it.
+#: JavaScript modules; each may import from earlier ones.
 MODULES = (
     "linalg",
     "gaussian",
@@ -41,17 +41,17 @@ MODULES = (
 
 
 class ServerInfo(TypedDict):
-    """What a served page is told: the path that Python answers, and the first table."""
+    """Data embedded in a served page: the path for requests to Python, and the first table."""
 
     at: str
     table: object
 
 
 def page(server: ServerInfo | None = None) -> str:
-    """Return the lab as one HTML page, which loads nothing from elsewhere."""
+    """Return the lab as one HTML page without external resources."""
     scenes = json.loads(_page_file("scenes.json"))
     script = join_modules({name: _page_file(f"{name}.js") for name in MODULES})
-    # by its hash the page allows its own script and no other
+    # the page allows its own script, by its hash, and no other script
     digest = hashlib.sha256(script.encode()).digest()
     environment = Environment(
         autoescape=True,
@@ -76,5 +76,5 @@ def _page_file(name: str) -> str:
 
 
 def _embedded_json(document: object) -> Markup:
-    """Return JSON that cannot end the element it stands in."""
+    """Return JSON that cannot close the HTML element around it."""
     return Markup(json.dumps(document, ensure_ascii=False).replace("<", "\\u003c"))

@@ -1,9 +1,9 @@
-"""Modules of JavaScript joined to one script, which a page can carry without any request."""
+"""JavaScript modules joined to one script, which a page can embed."""
 
 import re
 from collections.abc import Mapping
 
-# import { a, b as c } from "./name.js"; the braces may span lines
+# import { a, b as c } from "./name.js"; the braces may span several lines
 _IMPORT = re.compile(
     r'^import\s*\{(?P<names>[^}]*)\}\s*from\s*"\./(?P<module>\w+)\.js";', re.M
 )
@@ -13,16 +13,16 @@ _LEFT_OVER = re.compile(r"^(?:import|export)\b.*", re.M)
 
 
 def join_modules(sources: Mapping[str, str]) -> str:
-    """Return a script that runs modules in their order; each may import those before it.
+    """Return a script that runs modules in order; each may import from earlier ones.
 
-    Every module becomes a function that returns what the module exports, so that modules share
-    no other names.
+    Every module becomes a function that returns the module's exports, so that modules do not share
+    other names.
 
     Raises
     ------
     ValueError
-        If a module imports what no module before it exports, or uses another form of import or
-        export than named ones at the beginning of a line.
+        If a module imports a name that no earlier module exports, or uses imports or exports
+        other than named ones at the beginning of a line.
     """
     exports: dict[str, list[str]] = {}
     parts = ['"use strict";']
@@ -45,7 +45,7 @@ def join_modules(sources: Mapping[str, str]) -> str:
 
 
 def _imported_names(statement: re.Match[str]) -> list[tuple[str, str]]:
-    """Return the name in the other module and the name in this one, for every import."""
+    """Return the exported name and the local name of every import."""
     names = []
     for item in statement["names"].split(","):
         if item.strip():

@@ -1,4 +1,4 @@
-"""The lab served to one person, on the loopback, behind a random token; tables shown in it."""
+"""The lab server, for one person: on the loopback address, behind a random token."""
 
 import asyncio
 import json
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-MOST_CLASSES = 5  # that the page has colours for
+MOST_CLASSES = 5  # the page has this many class colours
 MOST_POINTS = 1500
-MOST_BYTES = 32 << 20  # of a request
+MOST_BYTES = 32 << 20  # largest size of a request
 MOST_FOLDS = 10
 HOSTS = ["127.0.0.1", "localhost"]
 HEADERS = {
@@ -60,7 +60,7 @@ COMPARED_MODELS = [
     "tree",
     "forest",
 ]
-Document: TypeAlias = dict[str, object]  # what becomes JSON
+Document: TypeAlias = dict[str, object]  # an object to be written as JSON
 Axes: TypeAlias = list[str] | Literal["discriminant"]
 Verb: TypeAlias = Literal["table", "view", "fit", "errors"]
 VERBS: tuple[Verb, ...] = ("table", "view", "fit", "errors")
@@ -74,7 +74,7 @@ def _complete_rows(source: Source, target: str | None) -> Chunk:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabTable:
-    """Complete numeric rows with labels of at most five classes, and notes on them."""
+    """Complete numeric rows with labels of at most five classes, and notes about them."""
 
     x: Floats  # (n, d)
     codes: Codes  # (n,)
@@ -84,7 +84,7 @@ class LabTable:
 
     @classmethod
     def opened(cls, source: str, target: str | None = None) -> Self:
-        """Return the rows of the five largest classes, read by the library's own sources."""
+        """Return the rows of the five largest classes, read like any other source."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             chunk = reading_again(open_source(source), partial(_complete_rows, target=target))
@@ -110,7 +110,7 @@ class LabTable:
         )
 
     def shown(self, axes: Axes | None = None) -> Document:
-        """Return points of two columns, by default the best, or of discriminant coordinates."""
+        """Return points over two columns (by default the best) or over discriminant coordinates."""
         if axes == "discriminant":
             x, names = self._discriminant_coordinates()
         else:
@@ -152,14 +152,14 @@ class LabTable:
 
 
 class Lab:
-    """The Python side of the page: rows, errors, and models that JavaScript does not have."""
+    """The Python side of the page: rows, errors, and models that JavaScript lacks."""
 
     def __init__(self, table: LabTable | None = None) -> None:
         self.table = table
         self._one_at_a_time = threading.Lock()
 
     def answer(self, verb: Verb, body: bytes, query: Mapping[str, str]) -> Document | bytes:
-        """Return what the page asked for, a document or bytes."""
+        """Return the answer to a request of the page, as a document or bytes."""
         with self._one_at_a_time, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if verb == "table":
@@ -180,7 +180,7 @@ class Lab:
             try:
                 self.table = LabTable.opened(str(path), target)
             except errors.SufficeError as error:
-                # the folder is of no interest to the person
+                # do not show the name of the temporary folder
                 message = str(error).replace(f"{folder}/", "")
                 raise errors.InvalidInputError(message) from error
         return self.table.shown()
@@ -190,13 +190,13 @@ class Lab:
         return self._opened_table().shown(axes)
 
     def fit(self, name: str, x: RowsLike, y: LabelsLike, at: RowsLike) -> bytes:
-        """Return posteriors of a model at some points, numbers of 8 bytes, row by row."""
+        """Return a model's posteriors at given points as 8-byte numbers, row by row."""
         model: Any = known_model(name).make(0).fit(np.array(x), np.array(y))
         posteriors = model.predict_proba(np.array(at))
         return np.asarray(posteriors, "<f8").tobytes()
 
     def errors(self, x: RowsLike | None = None, y: LabelsLike | None = None) -> Document:
-        """Return cross-validated errors of several models, of points or of all columns."""
+        """Return cross-validated errors of several models, on the points or on all columns."""
         if x is None:
             table = self._opened_table()
             rows = table.x
@@ -224,7 +224,7 @@ class Lab:
 
 
 class _HttpRequest:
-    """The JSON object that a page has posted."""
+    """A JSON object posted by the page."""
 
     def __init__(self, body: bytes) -> None:
         try:
@@ -251,7 +251,7 @@ class _HttpRequest:
 
 
 def application(lab: Lab, token: str) -> "Starlette":
-    """Return the lab as an ASGI application that answers under a token only."""
+    """Return the lab as an ASGI application that answers only requests with a token."""
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -285,7 +285,7 @@ def application(lab: Lab, token: str) -> "Starlette":
         Route(f"/{{token}}/{verb}", guarded(answer(verb)), methods=["POST"]) for verb in VERBS
     ]
     routes = [Route("/{token}/", guarded(home)), *posts]
-    # another site may let its host name point to this machine: such hosts are rejected
+    # reject foreign host names: another site may point its name to this machine
     hosts = Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS, www_redirect=False)
     return Starlette(routes=routes, middleware=[hosts])
 
@@ -304,7 +304,7 @@ async def _answer(lab: Lab, verb: Verb, request: "Request") -> "Response":
                     "file"
                 )
                 return PlainTextResponse(message, 413)
-    except ClientDisconnect:  # nobody is left to read an answer
+    except ClientDisconnect:  # the client is gone, so nobody reads an answer
         return PlainTextResponse("the request was not sent to its end", 400)
     try:
         content = await asyncio.to_thread(lab.answer, verb, bytes(body), request.query_params)
@@ -316,7 +316,7 @@ async def _answer(lab: Lab, verb: Verb, request: "Request") -> "Response":
 
 
 def serve(lab: Lab, opened: Callable[[str], None]) -> None:
-    """Serve the lab on the loopback until interrupted; ``opened`` is told its address."""
+    """Serve the lab on the loopback address until interrupted; ``opened`` receives the URL."""
     try:
         import starlette  # noqa: F401
         import uvicorn

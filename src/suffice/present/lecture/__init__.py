@@ -1,4 +1,4 @@
-"""A lecture on one's own table: LDA and logistic regression on one self-contained page.
+"""A lecture on the user's own table: LDA and logistic regression on one HTML page.
 
 ``page`` holds the template. This package may import every package but ``suffice.cli``, the
 reports and the lab.
@@ -27,13 +27,13 @@ from suffice.evaluate.comparison import compare
 from suffice.present.plots.posteriors import posterior_line
 from suffice.typing import Labels, RowsLike
 
-MOST_FEATURES = 12  # of a matrix that can be read
+MOST_FEATURES = 12  # a larger covariance matrix is not shown
 MOST_PAIRS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class LectureTable:
-    """A table of text, ready to be printed."""
+    """A table of formatted text."""
 
     caption: str
     head: tuple[str, ...]
@@ -42,7 +42,7 @@ class LectureTable:
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """The hyperplane between two classes, in words and numbers."""
+    """The hyperplane between two classes, as formatted text."""
 
     first: str
     second: str
@@ -53,25 +53,25 @@ class Boundary:
 
 @dataclass(frozen=True, slots=True)
 class Lecture:
-    """What the page shows."""
+    """The contents of the page."""
 
     title: str
     n_rows: int
     n_features: int
     classes: tuple[str, ...]
     parameters: LectureTable  # π_k and μ_k
-    covariance: LectureTable | None  # Σ, unless it is large
+    covariance: LectureTable | None  # Σ; None if it is large
     log_likelihood: str
     boundaries: tuple[Boundary, ...]
     n_boundaries: int
     coefficients: LectureTable  # w of LDA and of logistic regression
-    generative_figure: str  # SVG in base64
+    generative_figure: str  # SVG, encoded in base64
     discriminative_figure: str
-    fit_of_logistic: str  # how its weights were found
-    sides: LectureTable  # generative against discriminative
+    fit_of_logistic: str  # how the solver found the weights
+    sides: LectureTable  # comparison of generative and discriminative models
 
     def html(self) -> str:
-        """Return the page, which loads nothing from elsewhere."""
+        """Return the page as HTML without external resources."""
         environment = Environment(
             autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
@@ -82,9 +82,9 @@ class Lecture:
 
 
 def lecture(X: RowsLike, y: Labels, title: str, cv: int = 10) -> Lecture:
-    """Return LDA and logistic regression of the same numbers, and how they compare.
+    """Return LDA and logistic regression on the same numbers, and their comparison.
 
-    Errors and log-losses are of held-out rows, in ``cv`` folds.
+    Errors and log-losses are measured on held-out rows in ``cv`` folds.
     """
     lda = LDA().fit(X, y)
     logistic = _logistic(X, y)
@@ -116,7 +116,7 @@ def lecture(X: RowsLike, y: Labels, title: str, cv: int = 10) -> Lecture:
 def _logistic(X: RowsLike, y: Labels) -> LogisticRegression:
     """Return the maximum-likelihood fit, or a fit with penalty 1 if the classes are separable."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SeparationWarning)  # the page says it
+        warnings.simplefilter("ignore", SeparationWarning)  # the page reports it
         return LogisticRegression(l2=0).fit(X, y)
 
 
@@ -149,7 +149,7 @@ def _covariance(lda: LDA, names: tuple[str, ...]) -> LectureTable | None:
 
 
 def _boundaries(lda: LDA) -> tuple[Boundary, ...]:
-    """Return hyperplanes, positive where the later class is more probable, as ``coef_`` is."""
+    """Return hyperplanes, positive where the later class is more probable, like ``coef_``."""
     found = []
     for second, first in list(combinations(lda.classes_, 2))[:MOST_PAIRS]:
         plane = lda.boundary(first, second)
@@ -168,7 +168,7 @@ def _boundaries(lda: LDA) -> tuple[Boundary, ...]:
 def _coefficients(
     lda: LDA, logistic: LogisticRegression, names: tuple[str, ...]
 ) -> LectureTable:
-    """Return w and w_0 of each class against the first, by both models."""
+    """Return w and w_0 of each class relative to the first class, for both models."""
     generative, generative_0 = lda.model_.linear_scores()
     conditional, conditional_0 = logistic.model_.linear_scores()
     first = lda.classes_[0]
@@ -226,7 +226,7 @@ def _sides(X: RowsLike, y: Labels, cv: int) -> LectureTable:
 
 
 def _svg(ax: Axes) -> str:
-    """Return the figure of some axes as SVG in base64."""
+    """Return a figure as SVG, encoded in base64."""
     file = io.BytesIO()
     figure = ax.figure
     assert isinstance(figure, Figure)

@@ -1,4 +1,4 @@
-"""Axes in a style: opened before a figure is drawn, dressed when it is done."""
+"""Axes with a style: opened before drawing, and labelled afterwards."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,35 +22,35 @@ from suffice.typing import Array, LabelsLike
 
 SIZE = (5.6, 3.9)  # inches, legend included
 SIZE_3D = (6.0, 4.4)
-MOST_ENTRIES = 12  # of a legend
-LONGEST_NAME = 52  # letters beside an axis
-GAP = 0.1  # inches under a strip
+MOST_ENTRIES = 12  # entries of a legend, at most
+LONGEST_NAME = 52  # letters of a name next to an axis, at most
+GAP = 0.1  # inches below a strip
 NO_HANDLE = Line2D([], [], linestyle="none")  # for a legend entry without a symbol
-Entry: TypeAlias = tuple[Artist, str]  # of a legend: a handle and its name
+Entry: TypeAlias = tuple[Artist, str]  # a legend entry: handle and name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Canvas:
-    """Axes, the style they are drawn in, and the looks of the classes."""
+    """Axes, their style, and the looks of the classes."""
 
     ax: Axes
     style: Style
-    looks: tuple[Look, ...] = ()  # of the classes, by their code
-    is_new: bool = False  # whether the figure was made for this drawing
+    looks: tuple[Look, ...] = ()  # looks of the classes, by class code
+    is_new: bool = False  # whether the figure was created for this drawing
     has_legend: bool = True
 
     @property
     def ax_3d(self) -> Any:
-        """The same axes, for the methods of 3-D axes, which matplotlib has no types for."""
+        """The same axes, typed for 3-D methods, for which matplotlib has no types."""
         return self.ax
 
     def resize(self, width: float, height: float) -> None:
-        """Give a new figure another size, in inches."""
+        """Set the size of a new figure, in inches."""
         if self.is_new and isinstance(self.ax.figure, Figure):
             self.ax.figure.set_size_inches(width, height)
 
     def name_axes(self, x: str, y: str | None = None, z: str | None = None) -> None:
-        """Write what each axis measures. Dollar signs do not start mathematics."""
+        """Set the axis labels; dollar signs are not treated as mathematics."""
         self.ax.set_xlabel(_short(x), parse_math=False)
         if y is not None:
             self.ax.set_ylabel(_short(y), parse_math=False)
@@ -100,7 +100,7 @@ class Canvas:
         alpha: float | None = None,
         label: str | None = None,
     ) -> Line2D:
-        """Draw one or several dots, edged in the colour of the page; return their handle."""
+        """Draw one or several dots with edges in the page's colour; return their handle."""
         (dots,) = self.ax.plot(
             x,
             y,
@@ -117,7 +117,7 @@ class Canvas:
         return dots
 
     def strip_above(self, height: float, title: str) -> Axes:
-        """Return small axes above these, ``height`` inches high, that share their x axis."""
+        """Return small axes above these axes, ``height`` inches high, with a shared x axis."""
         inches = self.ax.figure.dpi_scale_trans + ScaledTranslation(
             0,
             1,
@@ -133,7 +133,7 @@ class Canvas:
         return strip
 
     def legend(self, entries: Sequence[Entry], title: str | None = None) -> None:
-        """Draw a legend, if asked for: next to the axes if the layout has room for it."""
+        """Draw a legend if ``legend`` is set, next to the axes if there is room."""
         if not self.has_legend:
             return
         has_layout = self.ax.figure.get_layout_engine() is not None
@@ -155,7 +155,7 @@ class Canvas:
         _write_as_is(legend)
 
     def entries(self, *, lines: bool = False) -> list[Entry]:
-        """Return a legend entry for each class, as a marker or a line; the first of many."""
+        """Return legend entries of the classes, as markers or lines; of many classes only some."""
         shown = self.looks
         if len(shown) > MOST_ENTRIES:
             shown = shown[: MOST_ENTRIES - 1]
@@ -191,7 +191,7 @@ def write_legend(
     ncols: int = 1,
     handlelength: float = 1.8,
 ) -> None:
-    """Write a legend on axes, or outside the axes of a figure."""
+    """Write a legend on axes, or next to the axes of a figure."""
     legend = where.legend(
         _handles(entries),
         _names(entries),
@@ -208,12 +208,12 @@ def _handles(entries: Sequence[Entry]) -> list[Artist]:
 
 
 def _names(entries: Sequence[Entry]) -> list[str]:
-    # matplotlib leaves out names that start with an underscore: put a thin space before it
+    # matplotlib hides names that start with an underscore; a thin space before it prevents this
     return [f"\u2009{name}" if name.startswith("_") else name for _, name in entries]
 
 
 def _write_as_is(legend: Legend) -> None:
-    """Write dollar signs in names as dollar signs, not as mathematics."""
+    """Write dollar signs in names as such, not as mathematics."""
     for text in legend.get_texts():
         text.set_parse_math(False)
 
@@ -232,9 +232,9 @@ def open_canvas(
     size: tuple[float, float] = SIZE,
     projection: Literal["3d"] | None = None,
 ) -> Iterator[Canvas]:
-    """Draw on ``ax``, or on a new figure; matplotlib's settings stay as they are.
+    """Draw on ``ax`` or on a new figure, without changing matplotlib's global settings.
 
-    A new figure is closed if the drawing fails.
+    A new figure is closed if drawing fails.
     """
     style = style_of(theme)
     new_figure = None
@@ -271,7 +271,7 @@ def canvas_grid(
     sharey: bool = False,
     width_ratios: Sequence[float] | None = None,
 ) -> Iterator[Array]:
-    """Yield an array of canvases, ``shape``, in a new figure."""
+    """Yield an array of canvases with the given shape, in a new figure."""
     style = style_of(theme)
     looks = looks_of(classes)
     n_rows, n_columns = shape

@@ -1,4 +1,4 @@
-"""Figures of a comparison and of learning curves: what their ``plot`` methods draw."""
+"""Figures for the ``plot`` methods of comparisons and learning curves."""
 
 from typing import Literal
 
@@ -21,13 +21,13 @@ COMPARISON_WIDTH = 7.6  # inches
 MODEL_HEIGHT = 0.3  # inches for each model
 LONGEST_NAME = 30  # letters
 LEARNING_CURVE_SIZE = (8.2, 3.7)  # inches
-# the largest log-loss shown, by the smallest one: few rows make posteriors far too confident
+# Largest log-loss shown, relative to the smallest one; with few rows, some are very large.
 LARGEST_RATIO = 200
 
 
 def comparison_figure(result: Comparison, theme: Theme) -> Array:
     """Return two axes: the error of each model with its interval, and its log-loss."""
-    # sorted by error; models that do not differ significantly from the best are in colour
+    # sorted by error; coloured if not significantly different from the best
     models = [row for row in result.rows() if not row["failure"]]
     names = shortened([row["model"] for row in models], LONGEST_NAME)
     size = (COMPARISON_WIDTH, 1.25 + MODEL_HEIGHT * len(models))
@@ -70,7 +70,7 @@ def _draw_log_loss(canvas: Canvas, position: int, row: Row, colour: str) -> None
         )
         return
     standard_error = np.nan_to_num(row["log_loss_se"], posinf=0.0)
-    # a bar cannot reach zero on a logarithmic axis: it stops at a tenth of the loss
+    # an error bar cannot reach zero on a logarithmic axis, so it ends at a tenth of the loss
     low = max(loss - standard_error, loss / 10)
     _draw_bar(canvas, position, low, loss, loss + standard_error, colour)
 
@@ -88,7 +88,7 @@ def _draw_bar(
 
 
 def _write_colours(canvas: Canvas) -> None:
-    """Write above the figure what the two colours mean."""
+    """Write the meaning of the two colours above the figure."""
     style = canvas.style
     same = Line2D([], [], color=style.accent, marker="o", markersize=6)
     worse = Line2D([], [], color=style.soft, marker="o", markersize=6)
@@ -174,7 +174,7 @@ def _curve_entries(canvas: Canvas, result: LearningCurve) -> list[Entry]:
 
 
 def _dashes(*, generative: bool) -> Literal["-", "--"]:
-    """Return a full line for generative models, dashes for discriminative ones."""
+    """Return a solid line for generative models, and dashes for discriminative ones."""
     return "-" if generative else "--"
 
 
@@ -209,7 +209,7 @@ def _range_of_means(result: LearningCurve, metric: str) -> tuple[float, float]:
 
 
 def _spaced(positions: Floats) -> list[int]:
-    """Return the positions far enough apart for numbers beside them, always with the last."""
+    """Return positions with enough space for numbers next to them; the last one is included."""
     least = (positions[-1] - positions[0]) / 7
     kept = [len(positions) - 1]
     for i in range(len(positions) - 2, -1, -1):

@@ -1,4 +1,4 @@
-"""Densities of the classes, over one feature and over two."""
+"""Densities of the classes over one or two features."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -25,12 +25,12 @@ from suffice.typing import Codes, Flags, Floats, LabelsLike, RowsLike, SklearnCl
 
 FEWEST_BARS = 8
 MOST_BARS = 50
-DRAWS = 4000  # synthetic rows that set the window if the caller gives no rows
-SEPARATION_SAMPLE = 2000  # synthetic rows by which features are ranked
+DRAWS = 4000  # simulated rows that set the window if the caller passes none
+SEPARATION_SAMPLE = 2000  # simulated rows used to rank the features
 
 
 class DensityModel(Protocol):
-    """A model with a density for each class, as Gaussians and their mixtures are."""
+    """A model with a density for each class, such as Gaussians and their mixtures."""
 
     @property
     def priors(self) -> Floats: ...
@@ -52,23 +52,23 @@ def class_densities(
 ) -> Axes:
     """Return axes with the density of each class over one feature.
 
-    Rows of a few classes stand behind as histograms of the same area and below as ticks. Other
-    features are integrated out.
+    With few classes, rows are shown as histograms of the same area behind the curves and as ticks
+    below. Other features are integrated out.
     Duda, Hart & Stork (2001), *Pattern Classification*, section 2.1.
 
     Parameters
     ----------
     estimator : fitted classifier
-        Ours, with densities.
+        A suffice classifier with densities.
     X : array or frame (n, d), optional
-        Rows that set the window; by default rows drawn from the model.
+        Rows that set the window; by default rows simulated from the model.
     y : array (n,), optional
-        Their labels.
+        Labels of the rows.
     feature : name or index, optional
         The feature to draw over; by default the one that separates the classes best.
     weighted : bool
-        Whether densities are multiplied by the priors, π_k p(x | k): the largest is the class
-        that is chosen, and their sum, the thin line, is the density of all rows.
+        Whether densities are multiplied by the priors, π_k p(x | k). The largest product is that of
+        the predicted class, and the thin line, their sum, is the density of all rows.
     legend : bool
         Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
@@ -119,7 +119,7 @@ def class_densities(
 
 
 def _draw_histograms(canvas: Canvas, x: Floats, codes: Codes, factors: Floats) -> None:
-    """Draw a histogram of each class whose area is its factor."""
+    """Draw a histogram for each class; its area is the class's factor."""
     edges = _bar_edges(x, codes)
     width = edges[1] - edges[0]
     for k, factor in enumerate(factors):
@@ -130,7 +130,7 @@ def _draw_histograms(canvas: Canvas, x: Floats, codes: Codes, factors: Floats) -
 
 
 def _bar_edges(x: Floats, codes: Codes) -> Floats:
-    """Return the edges of bars as narrow as the narrowest class needs, within limits."""
+    """Return the edges of bars, narrow enough for the narrowest class, within limits."""
     widths = []
     for k in np.unique(codes):
         edges = np.histogram_bin_edges(x[codes == k], "fd")
@@ -143,7 +143,7 @@ def _bar_edges(x: Floats, codes: Codes) -> Floats:
 
 
 def _most_separating(fitted: Fitted) -> int:
-    """Return the feature with the greatest share of variance between the classes of the model."""
+    """Return the feature for which the classes account for the largest share of the variance."""
     rng = np.random.default_rng(0)
     shares = []
     for j in range(fitted.n_features):
@@ -177,15 +177,15 @@ def density_contours(
     Parameters
     ----------
     estimator : fitted classifier
-        Ours, with densities.
+        A suffice classifier with densities.
     X : array or frame (n, d), optional
-        Rows that set the window; by default rows drawn from the model.
+        Rows that set the window; by default rows simulated from the model.
     y : array (n,), optional
-        Their labels.
+        Labels of the rows.
     features : two names or indices
         The features to draw over; others are integrated out.
     coverage : sequence of float
-        Shares of a class.
+        Shares of a class inside the contours.
     resolution : int
         Points along each side.
     legend : bool
@@ -219,7 +219,7 @@ def density_contours(
         inside = _draw_contours(canvas, xs, ys, densities, shares)
         if codes is not None:
             draw_points(canvas, rows, codes)
-        # the window holds every contour and every row
+        # the window includes all contours and rows
         x_reach = xs[inside.any(axis=0)][[0, -1]]
         y_reach = ys[inside.any(axis=1)][[0, -1]]
         reach = np.stack([x_reach, y_reach], axis=1)
@@ -239,7 +239,7 @@ def _draw_contours(
     densities: Floats,
     shares: Sequence[float],
 ) -> Flags:
-    """Draw the contours of every class; return the points inside any of them, (m, m)."""
+    """Draw the contours of every class; return the grid points inside any of them, (m, m)."""
     inside = np.zeros(densities.shape[:2], bool)
     for k, look in enumerate(canvas.looks):
         density = densities[..., k]
@@ -265,14 +265,15 @@ def density_surface(
 ) -> Axes:
     """Return 3-D axes with the highest of the prior-weighted class densities over two features.
 
-    Each part of the surface has the colour of the class that is highest there, and is chosen.
+    Each part of the surface has the colour of the class with the highest value there, which is the
+    predicted class.
 
     Parameters
     ----------
     estimator : fitted classifier
-        Ours, with densities.
+        A suffice classifier with densities.
     X : array or frame (n, d), optional
-        Rows that set the window; by default rows drawn from the model.
+        Rows that set the window; by default rows simulated from the model.
     features : two names or indices
         The features to draw over; others are integrated out.
     resolution : int
@@ -309,14 +310,14 @@ def density_surface(
 
 
 def region_levels(density: Floats, coverage: Sequence[float]) -> Floats:
-    """Return the densities, ascending, above which the given shares of a grid's mass lie."""
+    """Return density levels, ascending, above which the given shares of a grid's mass lie."""
     falling = np.sort(density.ravel())[::-1]
     mass = np.cumsum(falling)
     return np.asarray(np.interp(sorted(coverage, reverse=True), mass / mass[-1], falling))
 
 
 def _grid_around(rows: Floats, margin: float, resolution: int) -> tuple[Floats, Floats]:
-    """Return the sides of a grid over two features, around rows (n, 2)."""
+    """Return the coordinates of a grid over two features, around rows (n, 2)."""
     (left, right), (bottom, top) = around(rows, margin)
     return np.linspace(left, right, resolution), np.linspace(bottom, top, resolution)
 
@@ -328,7 +329,7 @@ def _densities_on(model: DensityModel, xs: Floats, ys: Floats) -> Floats:
 
 
 def _marginal(fitted: Fitted, positions: list[int]) -> DensityModel:
-    """Return the density model of some features, the others integrated out."""
+    """Return the density model of some features, with the others integrated out."""
     model: Any = fitted.classifier.model
     if not hasattr(model, "class_log_density"):
         msg = (
@@ -343,7 +344,7 @@ def _marginal(fitted: Fitted, positions: list[int]) -> DensityModel:
 
 
 def _rows_or_sample(fitted: Fitted, model: DensityModel, positions: list[int]) -> Floats:
-    """Return the caller's rows in some features, or rows drawn from their model."""
+    """Return the caller's rows in some features, or rows simulated from the model."""
     if len(fitted.rows):
         return fitted.rows[:, positions]
     rows, _ = model.sample(DRAWS, np.random.default_rng(0))

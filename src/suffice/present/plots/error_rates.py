@@ -1,4 +1,4 @@
-"""How good predictions are: confused classes, ranked rows, calibrated posteriors."""
+"""Quality of predictions: confused classes, ranked rows, calibrated posteriors."""
 
 from typing import Literal, TypeAlias
 
@@ -30,12 +30,12 @@ from suffice.present.plots.inputs import (
 from suffice.present.plots.style import Theme, mixed
 from suffice.typing import Floats, LabelsLike, RowsLike, SklearnClassifier, WeightsLike
 
-MOST_NUMBERS = 20  # classes of which every cell is written
-MOST_SHARES = 8  # classes of which cells hold shares, too
+MOST_NUMBERS = 20  # with more classes, cells have no numbers
+MOST_SHARES = 8  # with more classes, cells have no shares
 MOST_TICKS = 40
-SQUARE_SIZE = (5.4, 3.9)  # inches, of square axes with a legend
+SQUARE_SIZE = (5.4, 3.9)  # inches; square axes with a legend
 RELIABILITY_SIZE = (4.4, 4.6)
-DrawnCurve: TypeAlias = tuple[float, int, Line2D]  # its summary, its class, its line
+DrawnCurve: TypeAlias = tuple[float, int, Line2D]  # summary, class code and line
 
 
 def confusion_matrix(
@@ -49,18 +49,18 @@ def confusion_matrix(
 ) -> Axes:
     """Return axes with the confusion matrix: a row for each true class, shaded by its shares.
 
-    Every cell holds the number of rows, and where there is room the share of the true class.
+    Each cell has the number of rows and, if there is room, the share of the true class.
 
     Parameters
     ----------
     source : fitted classifier or Predictions
         What to evaluate, preferably on held-out rows.
     X : array or frame (n, d)
-        Rows, of the kind the classifier was fitted on.
+        Rows with the features of the fit.
     y : array (n,)
-        Their labels.
+        Labels of the rows.
     sample_weight : array (n,), optional
-        Weights of the rows, with a classifier.
+        Weights of the rows; only with a classifier.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : Axes, optional
@@ -95,7 +95,7 @@ def confusion_matrix(
 
 
 def _shaded(canvas: Canvas, shares: Floats) -> Floats:
-    """Return the colour of each cell, (K, m, 3)."""
+    """Return the colours of the cells, (K, m, 3)."""
     almost_page = mixed(canvas.style.soft, canvas.style.ground, 0.06)
     levels = np.linspace(0, 1, 256)[:, None]
     shades = mixed(canvas.style.accent, tuple(almost_page), levels)
@@ -103,7 +103,7 @@ def _shaded(canvas: Canvas, shares: Floats) -> Floats:
 
 
 def _separate_cells(canvas: Canvas, n_rows: int, n_columns: int, linewidth: float) -> None:
-    """Draw lines of the page's colour between the cells."""
+    """Draw lines in the page's colour between the cells."""
     for height in np.arange(1, n_rows) - 0.5:
         canvas.ax.axhline(height, color=canvas.style.ground, linewidth=linewidth)
     for place in np.arange(1, n_columns) - 0.5:
@@ -127,7 +127,7 @@ def _name_cells(canvas: Canvas, names: tuple[str, ...], columns: tuple[str, ...]
 
 
 def _number_cells(canvas: Canvas, counts: Floats, shares: Floats, cells: Floats) -> None:
-    """Write the number of rows in every cell, and its share where there is room."""
+    """Write the number of rows in each cell, with its share if there is room."""
     has_room = counts.shape[1] <= MOST_SHARES
     for (row, column), count in np.ndenumerate(counts):
         text = weight_label(count)
@@ -172,13 +172,13 @@ def roc(
     source : fitted classifier or Predictions
         What to evaluate, preferably on held-out rows.
     X : array or frame (n, d)
-        Rows, of the kind the classifier was fitted on.
+        Rows with the features of the fit.
     y : array (n,)
-        Their labels.
+        Labels of the rows.
     sample_weight : array (n,), optional
-        Weights of the rows, with a classifier.
+        Weights of the rows; only with a classifier.
     label : object, optional
-        The class; by default the second of two, or each of several.
+        The class; by default the second of two classes, or each of several.
     legend : bool
         Whether to draw a legend with the areas under the curves.
     theme : {"light", "dark"}
@@ -228,7 +228,7 @@ def precision_recall(
 ) -> Axes:
     """Return axes with precision against recall of a class, or of each of several.
 
-    The thin line is the precision of guessing.
+    The thin line is the precision of random guesses.
     Davis & Goadrich (2006), *ICML*, 233–240.
 
     Parameters
@@ -236,13 +236,13 @@ def precision_recall(
     source : fitted classifier or Predictions
         What to evaluate, preferably on held-out rows.
     X : array or frame (n, d)
-        Rows, of the kind the classifier was fitted on.
+        Rows with the features of the fit.
     y : array (n,)
-        Their labels.
+        Labels of the rows.
     sample_weight : array (n,), optional
-        Weights of the rows, with a classifier.
+        Weights of the rows; only with a classifier.
     label : object, optional
-        The class; by default the second of two, or each of several.
+        The class; by default the second of two classes, or each of several.
     legend : bool
         Whether to draw a legend with the average precisions.
     theme : {"light", "dark"}
@@ -281,7 +281,7 @@ def precision_recall(
 
 
 def _ranked_classes(predictions: Predictions, label: object) -> list[int]:
-    """Return the classes whose curves are drawn: each has rows, and so has the rest."""
+    """Return the classes with a curve: both the class and the rest must have rows."""
     k = event_of(predictions, label)
     codes: list[int] = np.unique(predictions.truth[predictions.weights > 0]).tolist()
     if k is not None and k not in codes:
@@ -316,7 +316,7 @@ def _frame_square(canvas: Canvas) -> None:
 
 
 def _ranking_entries(canvas: Canvas, drawn: list[DrawnCurve]) -> list[Entry]:
-    """Return legend entries with the summary of each curve; of many, of the lowest."""
+    """Return a legend entry for each curve; with many curves, only for the lowest ones."""
     shown = drawn
     if len(drawn) > MOST_ENTRIES:
         by_value = sorted(drawn, key=lambda curve: curve[:2])
@@ -342,9 +342,9 @@ def reliability(
 ) -> Axes:
     """Return axes with the observed frequency of a class against the predicted probability.
 
-    Bars are 95 % intervals of the frequency; dots grow with the rows in the bin, counted above.
-    On the diagonal posteriors are calibrated; above it they are not confident enough, below it
-    too confident.
+    Bars are 95 % intervals of the frequency. Larger dots have more rows in their bin; the number is
+    shown above. Posteriors are calibrated on the diagonal, underconfident above it, and
+    overconfident below it.
     DeGroot & Fienberg (1983), *The Statistician* 32, 12–22.
 
     Parameters
@@ -352,14 +352,14 @@ def reliability(
     source : fitted classifier or Predictions
         What to evaluate, preferably on held-out rows.
     X : array or frame (n, d)
-        Rows, of the kind the classifier was fitted on.
+        Rows with the features of the fit.
     y : array (n,)
-        Their labels.
+        Labels of the rows.
     sample_weight : array (n,), optional
-        Weights of the rows, with a classifier.
+        Weights of the rows; only with a classifier.
     label : object, optional
-        The class whose posterior is evaluated; by default the second of two, and for several
-        classes the most probable one of each row: how often is it the true class?
+        The class whose posterior is evaluated. By default, the second of two classes; with several
+        classes, the most probable class of each row and how often it is the true one.
     bins : int
         Number of bins.
     theme : {"light", "dark"}
@@ -396,7 +396,7 @@ def reliability(
 
 
 def _draw_frequencies(canvas: Canvas, table: Reliability, colour: str) -> None:
-    """Draw the observed frequency of each bin with its interval."""
+    """Draw the observed frequency in each bin with its interval."""
     intervals = np.stack([table.observed - table.low, table.high - table.observed])
     canvas.ax.errorbar(
         table.stated,
@@ -422,7 +422,7 @@ def _draw_frequencies(canvas: Canvas, table: Reliability, colour: str) -> None:
 
 
 def _draw_bin_weights(canvas: Canvas, table: Reliability, colour: str) -> None:
-    """Draw above the axes the weight of the rows in each bin."""
+    """Draw the weight of the rows in each bin above the axes."""
     title = f"expected calibration error {table.calibration_error:.3f}"
     strip = canvas.strip_above(0.5, title)
     strip.bar(

@@ -1,4 +1,4 @@
-"""A line between two classes: its geometry, and how a perceptron learns it."""
+"""A line between two classes: its geometry, and the steps in which a perceptron learns it."""
 
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from suffice.typing import Floats, LabelsLike, RowsLike
 if TYPE_CHECKING:
     from suffice.estimators.perceptron import Perceptron
 
-MOST_COLUMNS = 4  # of steps beside each other
+MOST_COLUMNS = 4  # steps in one row of axes, at most
 HYPERPLANE_SIZE = (4.6, 4.2)  # inches
 
 
@@ -32,12 +32,12 @@ def hyperplane(
 ) -> Axes:
     """Return axes with a line wᵀx + w_0 = 0, its w, and the distances of points and the origin.
 
-    A point is y(x) / ‖w‖ away, with its sign; the line is −w_0 / ‖w‖ away from the origin.
+    A point has distance y(x) / ‖w‖ from the line, with a sign. The origin has distance −w_0 / ‖w‖.
 
     Parameters
     ----------
     boundary : Hyperplane
-        Of two features.
+        A hyperplane of two features.
     points : array (m, 2), optional
         Points whose projections and distances are drawn.
     theme : {"light", "dark"}
@@ -94,7 +94,7 @@ def hyperplane(
 
 
 def _square_around(points: Floats) -> Floats:
-    """Return ((left, right), (bottom, top)) of a square around points (n, 2)."""
+    """Return ((left, right), (bottom, top)) of a square that contains points (n, 2)."""
     low = points.min(axis=0)
     high = points.max(axis=0)
     middle = (low + high) / 2
@@ -112,8 +112,8 @@ def perceptron_steps(
 ) -> list[Axes]:
     """Return axes for each of the first steps of a perceptron, in the plane of the data.
 
-    Each shows a row that the dashed line gets wrong, and the line after w ← w + η t x; the arrow
-    is w, which points to the second class.
+    Each axes shows a row that the dashed line misclassifies, and the line after w ← w + η t x. The
+    arrow is w, which points to the second class.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def perceptron_steps(
     X, y : array or frame (n, 2) and array (n,)
         The rows of the fit and their labels.
     most : int
-        Number of steps shown.
+        Number of steps to draw.
     theme : {"light", "dark"}
         Colours of text and lines.
 
@@ -147,7 +147,7 @@ def perceptron_steps(
         )
     codes = fitted.codes(y)
     path = estimator.path_
-    assert path is not None  # it is recorded where mistakes are
+    assert path is not None  # recorded together with the mistakes
     weights = path.parameters[: n_steps + 1]
     lines = [Hyperplane(w[1:], w[0]) for w in weights]
     window = _window_around(fitted, lines)
@@ -174,7 +174,7 @@ def perceptron_steps(
 
 
 def _window_around(fitted: Fitted, lines: list[Hyperplane]) -> Floats:
-    """Return a window around the rows and, unless they are far away, around all lines."""
+    """Return a window around the rows and all lines, except lines that are far away."""
     plane = Plane.of_features(fitted, (0, 1))
     largest = plane.window(fitted.rows, 0.9)
     points = [*fitted.rows]
@@ -206,7 +206,7 @@ def _draw_line(
     *,
     linestyle: str = "-",
 ) -> None:
-    if not line.w.any():  # w = 0, as before the first step: there is no line
+    if not line.w.any():  # there is no line if w = 0, as before the first step
         return
     for curve in line.curve(window):
         x, y = curve.T
@@ -216,7 +216,7 @@ def _draw_line(
 
 
 def _draw_normal(canvas: Canvas, line: Hyperplane, tail: Floats, length: float) -> Floats:
-    """Draw w as an arrow of some length, from a point of the line; return its tip."""
+    """Draw w as an arrow of a given length from a point on the line; return its tip."""
     tip: Floats = tail + length * line.w / np.linalg.norm(line.w)
     arrow = {
         "shrinkA": 0,

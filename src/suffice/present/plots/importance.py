@@ -24,19 +24,19 @@ def coefficient_importance(
 ) -> Axes:
     """Return axes with the standardised coefficients of a linear classifier, largest on top.
 
-    Each is the change of a log odds as its feature grows by one standard deviation of all rows.
-    With two classes, a bar points to the class that the feature favours, and has its colour. With
-    more classes, a dot for each class shows its score relative to the mean of all. Menard (2004),
-    *The American Statistician* 58, 218–223.
+    Each coefficient is the change of a log odds when its feature grows by one standard deviation of
+    all rows. With two classes, each bar points to the class that the feature favours, and has its
+    colour. With more classes, a dot for each class shows its score relative to the mean of all
+    classes. Menard (2004), *The American Statistician* 58, 218–223.
 
     Parameters
     ----------
     estimator : fitted classifier
-        Ours with tied covariance, or any with ``coef_``.
+        A suffice classifier with tied covariance, or any classifier with ``coef_``.
     X : array or frame (n, d), optional
-        Rows whose standard deviations are taken; our Gaussian classifiers know them.
+        Rows that give the standard deviations; suffice's Gaussian classifiers do not need them.
     most : int
-        Features shown.
+        Number of features shown.
     legend : bool
         Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
@@ -78,7 +78,7 @@ def coefficient_importance(
 
 
 def _standardised(fitted: Fitted) -> Floats:
-    """Return the coefficients of each score by standard deviations of all rows, (1 or K, d)."""
+    """Return the coefficients times the standard deviations of all rows, (1 or K, d)."""
     estimator = fitted.estimator
     name = type(estimator).__name__
     coefficients = getattr(estimator, "coef_", None)
@@ -104,7 +104,7 @@ def _standardised(fitted: Fitted) -> Floats:
 
 
 def _draw_bars(canvas: Canvas, values: Floats) -> list[Entry]:
-    """Draw a bar for each feature in the colour of the class that it favours."""
+    """Draw a bar for each feature in the colour of the class it favours."""
     ground = canvas.style.ground
     bars = canvas.ax.barh(range(len(values)), values, 0.66, zorder=2)
     for bar, value in zip(bars, values, strict=True):
@@ -118,7 +118,7 @@ def _draw_bars(canvas: Canvas, values: Floats) -> list[Entry]:
 
 
 def _draw_dots(canvas: Canvas, coefficients: Floats) -> list[Entry]:
-    """Draw a dot for each feature and class, and a faint line from the smallest to the largest."""
+    """Draw a dot for each feature and class, with a faint line between the extremes."""
     positions = np.arange(coefficients.shape[1])
     canvas.ax.hlines(
         positions,

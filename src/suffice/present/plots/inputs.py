@@ -1,4 +1,4 @@
-"""What figures are drawn from: a fitted classifier with rows, ours or not, or predictions."""
+"""Inputs of figures: any fitted classifier with rows, or predictions."""
 
 import warnings
 from dataclasses import dataclass
@@ -27,40 +27,39 @@ from suffice.typing import (
     WeightsLike,
 )
 
-NO_NAMES_WARNING = (
-    "X does not have valid feature names"  # the beginning of scikit-learn's message
-)
+# the beginning of scikit-learn's message
+NO_NAMES_WARNING = "X does not have valid feature names"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForeignClassifier:
-    """A fitted classifier that is not ours, with the methods of ours that figures call."""
+    """A fitted classifier of another library, with the methods that figures need."""
 
-    estimator: Any  # of scikit-learn or with its methods
+    estimator: Any  # a scikit-learn estimator, or one with its methods
     classes: Labels  # (K,)
-    names: tuple[str, ...]  # of the features  (d,)
-    example: Any  # the caller's rows: the estimator gets frames of the same kind
-    model = None  # how it decides is not known
+    names: tuple[str, ...]  # names of the features  (d,)
+    example: Any  # the caller's rows; the estimator gets frames of the same kind
+    model = None  # unknown
 
     @property
     def has_posterior(self) -> bool:
         return hasattr(self.estimator, "predict_proba")
 
     def decide(self, x: Floats) -> Codes:
-        """Return the code of the predicted class of each row (n, d); −1 for any other label."""
+        """Return the code of each row's predicted class, (n,); −1 for an unknown label."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=NO_NAMES_WARNING, category=UserWarning)
             labels = self.estimator.predict(self._framed(x))
         return codes_of(labels, self.classes, strict=False)
 
     def posterior(self, x: Floats) -> Floats:
-        """Return p(k | x) of rows (n, d), (n, K)."""
+        """Return p(k | x) for rows (n, d), shape (n, K)."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=NO_NAMES_WARNING, category=UserWarning)
             return np.asarray(self.estimator.predict_proba(self._framed(x)))
 
     def _framed(self, x: Floats) -> RowsLike:
-        """Return rows as the caller's kind of frame if the estimator was fitted on names."""
+        """Return rows in the caller's kind of frame, if the estimator was fitted with names."""
         is_frame = nw.dependencies.is_into_dataframe(self.example)
         if not (is_frame and hasattr(self.estimator, "feature_names_in_")):
             return x
@@ -73,16 +72,16 @@ class ForeignClassifier:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """A fitted classifier, and rows of the features it was fitted on."""
+    """A fitted classifier, and rows with the features of its fit."""
 
-    estimator: Any  # ours, or any of scikit-learn
+    estimator: Any  # of suffice or scikit-learn
     classifier: Classifier | ForeignClassifier
-    names: tuple[str, ...]  # of the features  (d,)
-    rows: Floats  # (n, d); n = 0 if the caller gave none
+    names: tuple[str, ...]  # names of the features  (d,)
+    rows: Floats  # (n, d); n = 0 if the caller passed no rows
 
     @classmethod
     def of(cls, estimator: Any, X: RowsLike | None = None) -> Self:
-        """Return the classifier with its rows, checked against each other."""
+        """Return the classifier with its rows, after checking that they match."""
         check_is_fitted(estimator)
         if not hasattr(estimator, "classes_"):
             msg = (
@@ -119,12 +118,12 @@ class Fitted:
         return codes_of(labels, self.classes)
 
     def predict(self, x: Floats) -> Codes:
-        """Return the predicted class of rows (n, d), and −1 where the classifier rejects them."""
+        """Return the predicted class of rows (n, d); −1 if the classifier rejects a row."""
         codes = self.classifier.decide(x)
         return np.where(codes < len(self.classes), codes, -1)
 
     def posteriors(self, x: Floats) -> Floats:
-        """Return p(k | x) of rows (n, d), (n, K)."""
+        """Return p(k | x) for rows (n, d), shape (n, K)."""
         if not self.classifier.has_posterior:
             msg = f"{type(self.estimator).__name__} gives no posteriors (predict_proba)"
             raise InvalidInputError(msg)
@@ -132,7 +131,7 @@ class Fitted:
 
 
 def _rows_for(estimator: object, X: RowsLike | None) -> tuple[Floats, tuple[str, ...] | None]:
-    """Return rows (n, d) and the names of their columns, as the estimator was fitted on them."""
+    """Return rows (n, d) as in the fit, and the names of their columns."""
     if X is None:
         return np.empty((0, getattr(estimator, "n_features_in_", 0))), None
     rows, columns = rows_to_draw(X)
@@ -153,7 +152,7 @@ def _rows_for(estimator: object, X: RowsLike | None) -> tuple[Floats, tuple[str,
 
 
 def rows_to_draw(X: RowsLike) -> tuple[Array, tuple[str, ...] | None]:
-    """Return finite rows (n, d), at least one, and the names of their columns if they have any."""
+    """Return at least one finite row, (n, d), and the column names if there are any."""
     rows, names = as_matrix(X)
     if not len(rows):
         raise InvalidInputError("X has no rows: there is nothing to draw")
@@ -162,7 +161,7 @@ def rows_to_draw(X: RowsLike) -> tuple[Array, tuple[str, ...] | None]:
 
 
 def require_whole(value: object, name: str, least: int) -> None:
-    """Raise unless a parameter is an integer of at least ``least``."""
+    """Raise unless a parameter is an integer that is at least ``least``."""
     if not isinstance(value, (int, np.integer)) or value < least:
         msg = f"{name}={value!r}: expected an integer of at least {least}"
         raise InvalidParameterError(msg)
@@ -174,7 +173,7 @@ def predictions_of(
     y: LabelsLike | None,
     sample_weight: WeightsLike,
 ) -> Predictions:
-    """Return the predictions themselves, or those of a fitted classifier for rows ``X``."""
+    """Return given predictions, or the predictions of a fitted classifier for rows ``X``."""
     if isinstance(source, Predictions):
         if X is not None or y is not None or sample_weight is not None:
             msg = "predictions carry their own rows: pass them alone, without X and y"
@@ -192,7 +191,7 @@ def decided_by(
     y: LabelsLike | None = None,
     sample_weight: WeightsLike = None,
 ) -> Predictions:
-    """Return the predicted classes, also of a classifier that gives no posteriors."""
+    """Return the predicted classes; the classifier need not have posteriors."""
     if isinstance(source, Predictions) or X is None or y is None:
         return predictions_of(source, X, y, sample_weight)
     labels = as_labels(y)
@@ -214,7 +213,7 @@ def ranked_by(
     y: LabelsLike | None,
     sample_weight: WeightsLike,
 ) -> Predictions:
-    """Return predictions that rank rows: by posteriors, or by the decision function of two."""
+    """Return predictions that rank rows, by posteriors or by a binary decision function."""
     if isinstance(source, Predictions) or X is None or y is None:
         return predictions_of(source, X, y, sample_weight)
     if hasattr(source, "decision_function") and not hasattr(source, "predict_proba"):
@@ -226,7 +225,7 @@ def ranked_by(
 
 
 def log_odds(predictions: Predictions, k: int) -> Floats:
-    """Return log p(k | x) − log(1 − p(k | x)), (n,): it ranks rows without ties at 0 and 1."""
+    """Return log p(k | x) − log(1 − p(k | x)), (n,), which ranks rows without ties at 0 and 1."""
     logs = predictions.log_posteriors
     with np.errstate(divide="ignore"):
         log_others = logsumexp(np.delete(logs, k, axis=1), axis=1)
@@ -234,7 +233,7 @@ def log_odds(predictions: Predictions, k: int) -> Floats:
 
 
 def event_of(source: Predictions | Fitted, label: object) -> int | None:
-    """Return the class whose posterior is drawn: that of ``label``, or the second of two."""
+    """Return the class whose posterior is drawn: ``label``, or the second of two classes."""
     if label is not None:
         return code_of(label, source.classes)
     return 1 if len(source.classes) == 2 else None

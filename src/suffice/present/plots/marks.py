@@ -1,4 +1,4 @@
-"""What many figures share: points of classes, ellipses around them, surfaces over a plane."""
+"""Shared parts of figures: points of classes, ellipses around them, surfaces over a plane."""
 
 from collections.abc import Sequence
 
@@ -10,16 +10,16 @@ from suffice.errors import InvalidParameterError
 from suffice.present.plots.canvas import Canvas
 from suffice.typing import Codes, Flags, Floats
 
-FEW_CLASSES = 6  # of more, names are written among the rows
+FEW_CLASSES = 6  # with more classes, names are written among the rows
 MOST_NAMED = 40
 SUN = LightSource(azdeg=300, altdeg=50)
-RUG_HEIGHT = 0.045  # of the ticks of one class, by the height of the axes
-MOST_POINTS = 4000  # drawn; of more rows a fixed random sample is drawn
-MOST_TICKS = 1500  # of a rug
+RUG_HEIGHT = 0.045  # height of one class's ticks, relative to the axes
+MOST_POINTS = 4000  # with more rows, a fixed random sample is drawn
+MOST_TICKS = 1500  # ticks of a rug, at most
 
 
 def sampled_rows(n: int, most: int = MOST_POINTS) -> Codes:
-    """Return the indices of the rows that are drawn, ascending."""
+    """Return the indices of the rows to draw, ascending."""
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
@@ -35,7 +35,8 @@ def draw_points(
 ) -> None:
     """Draw a collection of points for each class; ``marked`` rows have an ink edge."""
     shown = sampled_rows(len(z))
-    area = size * np.clip(4200 / max(len(shown), 1), 6, 26)  # of a marker, in square points
+    # area of a marker in square points
+    area = size * np.clip(4200 / max(len(shown), 1), 6, 26)
     if marked is None:
         marked = np.zeros(len(z), bool)
     for k, look in enumerate(canvas.looks):
@@ -81,7 +82,7 @@ def draw_histogram(
 
 
 def ellipse(mean: Floats, sigma: Floats, coverage: float) -> Floats:
-    """Return the ellipse that holds a share of N(μ, Σ) in the plane, a closed curve (181, 2)."""
+    """Return the ellipse that contains a given share of N(μ, Σ), a closed curve (181, 2)."""
     angle = np.linspace(0, 2 * np.pi, 181)
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     # (x − μ)ᵀ Σ⁻¹ (x − μ) = χ²₂(coverage) = −2 log(1 − coverage)
@@ -100,14 +101,14 @@ def draw_ellipses(
     k: int,
     coverage: Sequence[float],
 ) -> None:
-    """Draw the ellipses that hold the given shares of the Gaussian of class k."""
+    """Draw the ellipses that contain given shares of class k's Gaussian."""
     for share in coverage:
         x, y = ellipse(mean, sigma, share).T
         canvas.curve(x, y, k, "ellipse", linestyle="-", linewidth=1.2, zorder=2.6)
 
 
 def checked_coverage(coverage: Sequence[float]) -> tuple[float, ...]:
-    """Return shares of a class, checked."""
+    """Return the shares of a class, after checking them."""
     if not all(0 < share < 1 for share in coverage):
         msg = f"coverage={coverage!r}: expected shares of a class, between 0 and 1"
         raise InvalidParameterError(msg)
@@ -115,14 +116,14 @@ def checked_coverage(coverage: Sequence[float]) -> tuple[float, ...]:
 
 
 def ellipse_coverage(coverage: Sequence[float] | None, n_classes: int) -> tuple[float, ...]:
-    """Return the shares that ellipses hold: as asked for, or fewer where classes are many."""
+    """Return the shares that ellipses contain; by default fewer for many classes."""
     if coverage is not None:
         return checked_coverage(coverage)
     return (0.5, 0.95) if n_classes <= FEW_CLASSES else (0.5,)
 
 
 def name_classes(canvas: Canvas, z: Floats, codes: Codes) -> None:
-    """Write the name of each of many classes in the middle of its rows."""
+    """Write the name of each class in the middle of its rows, for many classes."""
     if not FEW_CLASSES < len(canvas.looks) <= MOST_NAMED:
         return
     halo = withStroke(linewidth=2.5, foreground=canvas.style.ground)
@@ -146,7 +147,7 @@ def name_classes(canvas: Canvas, z: Floats, codes: Codes) -> None:
 
 
 def draw_rug(canvas: Canvas, values: Floats, codes: Codes, top: float) -> None:
-    """Draw the rows of each of few classes as ticks below zero, a line for each class.
+    """Draw the rows as ticks below zero, one line per class, for few classes.
 
     The axes, which reach up to ``top``, are extended downwards.
     """
@@ -177,7 +178,7 @@ def draw_rug(canvas: Canvas, values: Floats, codes: Codes, top: float) -> None:
 
 
 def draw_surface(canvas: Canvas, xs: Floats, ys: Floats, z: Floats, colours: Floats) -> None:
-    """Draw a surface (m, m) with a colour at each point (m, m, 3), lit from one side."""
+    """Draw a surface (m, m) with a colour for each point (m, m, 3), lit from one side."""
     x, y = np.meshgrid(xs, ys)
     canvas.ax_3d.plot_surface(
         x,
@@ -200,7 +201,7 @@ def _frame(canvas: Canvas, xs: Floats, ys: Floats, top: float) -> None:
 
 
 def _lit(z: Floats, colours: Floats) -> Floats:
-    """Return the colours, shaded as the sun would shade a relief of z."""
+    """Return the colours with shading, as if the relief of z were lit."""
     relief = z / (np.ptp(z) or 1.0)
     shade = SUN.hillshade(relief, vert_exag=0.35 * len(z))[..., None]
     return np.clip(colours * (0.62 + 0.5 * shade), 0, 1)

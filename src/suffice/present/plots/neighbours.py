@@ -1,4 +1,4 @@
-"""Nearest neighbours: their votes at a point, and the effect of their number."""
+"""Nearest neighbours: their votes at a point, and the effect of their number k."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -24,7 +24,7 @@ from suffice.typing import Array, Codes, Floats, LabelsLike, RowsLike
 Weights: TypeAlias = Literal["uniform", "distance"]
 
 TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-BLOCK = 1024  # rows whose votes are counted at once
+BLOCK = 1024  # rows per block when votes are counted
 MOST_NEIGHBOURS = 101  # by default
 
 
@@ -47,13 +47,13 @@ def effect_of_neighbours(
     Parameters
     ----------
     X, y : array or frame (n, d) and array (n,)
-        Rows and their labels; standardise features first where units differ.
+        Rows and their labels; standardise features that have different units.
     neighbours : array of int, optional
         Numbers of neighbours k; by default odd ones.
     weights : {"uniform", "distance"}
-        Whether all neighbours have one vote, or each 1 / distance.
+        Weight of a neighbour's vote: 1, or 1 / distance.
     folds, random_state : int
-        Of cross-validation.
+        Number of folds of the cross-validation, and their seed.
     legend : bool
         Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
@@ -126,7 +126,7 @@ def neighbourhood(
     k : int
         Number of neighbours.
     weights : {"uniform", "distance"}
-        Whether all neighbours have one vote, or each 1 / distance.
+        Weight of a neighbour's vote: 1, or 1 / distance.
     legend : bool
         Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
@@ -186,16 +186,16 @@ def neighbourhood(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NeighbourCurve:
-    """Error on the rows learnt from and on rows held out, for each number of neighbours."""
+    """Error on training rows and on held-out rows, for each number of neighbours."""
 
     neighbours: Codes  # k  (m,)
     training_error: Floats  # (m,)
     test_error: Floats  # mean over folds  (m,)
-    standard_error: Floats  # of that mean  (m,)
+    standard_error: Floats  # standard error of that mean  (m,)
 
     @property
     def best(self) -> int:
-        """Number of neighbours with the lowest test error; the largest of ties."""
+        """Number of neighbours with the lowest test error; of ties, the largest."""
         least = np.flatnonzero(self.test_error == self.test_error.min())
         return int(self.neighbours[least[-1]])
 
@@ -208,8 +208,8 @@ def neighbour_curve(
     folds: int = 10,
     random_state: int = 0,
 ) -> NeighbourCurve:
-    """Return the error of k-nearest-neighbour voting for every k, by cross-validation."""
-    # neighbours are searched once for each fold, and every k votes with the first k of them.
+    """Return the cross-validated error of k-nearest-neighbour voting for every k."""
+    # Neighbours are searched once per fold; for each k, the first k of them vote.
     # Cover & Hart (1967), *IEEE Transactions on Information Theory* 13, 21–27.
     x, _ = rows_to_draw(X)
     _, codes = encode(as_labels(y))
@@ -255,7 +255,7 @@ def _errors(
 
 
 def neighbour_weights(distances: Floats, weights: Weights) -> Floats:
-    """Return 1, or 1 / distance, of neighbours (n, k); those at distance 0 vote alone."""
+    """Return the weights of votes, (n, k); neighbours at distance 0 vote alone."""
     require_word(weights, ("uniform", "distance"), "weights")
     if weights == "uniform":
         return np.ones(distances.shape)
@@ -265,7 +265,7 @@ def neighbour_weights(distances: Floats, weights: Weights) -> Floats:
 
 
 def _numbers_of_neighbours(neighbours: npt.ArrayLike | None, most: int) -> Codes:
-    """Return the numbers of neighbours, by default odd ones up to a third of the rows."""
+    """Return the numbers of neighbours; by default odd numbers up to a third of the rows."""
     if neighbours is None:
         largest = max(1, min(most // 3, MOST_NEIGHBOURS))
         return np.arange(1, largest + 1, 2)

@@ -1,4 +1,4 @@
-"""Grids of small axes: rows over every pair of features, and synthetic next to real rows."""
+"""Grids of small axes: rows over all pairs of features, and simulated next to real rows."""
 
 from collections.abc import Callable, Sequence
 
@@ -30,9 +30,9 @@ from suffice.present.plots.plane import Feature, around, feature_positions
 from suffice.present.plots.style import Theme
 from suffice.typing import Array, Codes, Floats, LabelsLike, RowsLike, SklearnClassifier
 
-MOST_FEATURES = 5  # unless the caller chooses them
-SMALLEST_CELL = 1.45  # inches
-LARGEST_GRID = 6.0  # inches that few cells share
+MOST_FEATURES = 5  # default limit
+SMALLEST_CELL = 1.45  # smallest side of a cell, in inches
+LARGEST_GRID = 6.0  # side of a grid with few cells, in inches
 
 
 def pairs(
@@ -45,18 +45,18 @@ def pairs(
 ) -> Array:
     """Return an array (m, m) of axes: rows over each pair of features, with class ellipses.
 
-    On the diagonal are the histograms of each class. Cells over the diagonal are empty.
+    The diagonal shows histograms of each class. Cells above the diagonal are empty.
 
     Parameters
     ----------
     X : array or frame (n, d)
         Rows.
     y : array (n,)
-        Their labels.
+        Labels of the rows.
     features : names or indices, optional
-        The features; by default all, of more than five those that separate the classes most.
+        The features. By default all, or the five that separate the classes most.
     coverage : sequence of float, optional
-        Shares that the ellipses hold of a Gaussian with a class's mean and covariance.
+        Shares that the ellipses contain, for Gaussians with each class's mean and covariance.
     theme : {"light", "dark"}
         Colours of text and lines.
 
@@ -101,7 +101,7 @@ def pairs(
 
 
 def _draw_histograms(cell: Canvas, x: Floats, codes: Codes) -> None:
-    """Draw the histogram of each class, or of all together if they are many."""
+    """Draw a histogram for each class, or for all rows if there are many classes."""
     edges = _bar_edges(x, len(x))
     if len(cell.looks) > MOST_ENTRIES:
         cell.ax.hist(x, edges.tolist(), color=cell.style.soft, alpha=0.45, label="_histogram")
@@ -121,20 +121,20 @@ def real_against_synthetic(
 ) -> Array:
     """Return an array (m, m) of axes: real rows under the diagonal, synthetic ones over it.
 
-    As many rows are drawn from the model as there are. Where the model is right the two halves
-    are mirror images but for chance. On the diagonal both are counted, all classes together.
+    The model generates as many rows as there are. If the model is right, the two halves are mirror
+    images up to chance. The diagonal shows histograms of both, over all classes.
     Gelman, Meng & Stern (1996), *Statistica Sinica* 6, 733–807.
 
     Parameters
     ----------
     estimator : fitted classifier
-        Ours, with ``sample``.
+        A suffice classifier with ``sample``.
     X : array or frame (n, d)
-        Rows, of the kind the classifier was fitted on.
+        Rows with the features of the fit.
     y : array (n,)
-        Their labels.
+        Labels of the rows.
     features : names or indices, optional
-        The features; by default all, of more than five those that separate the classes most.
+        The features. By default all, or the five that separate the classes most.
     random_state : int
         Seed of the synthetic rows.
     theme : {"light", "dark"}
@@ -205,7 +205,7 @@ def _draw_grid(
     draw: Callable[[Canvas, int, int], None],
     entries: Callable[[Canvas], list[Entry]],
 ) -> Array:
-    """Return axes (m, m), a row and a column for each feature, that ``draw`` has filled."""
+    """Return axes (m, m), with a row and a column for each feature, filled by ``draw``."""
     m = len(names)
     short_names = shortened(names, 20)
     side = max(SMALLEST_CELL, LARGEST_GRID / (m + 1)) * m + 0.5
@@ -226,7 +226,7 @@ def _draw_grid(
 
 
 def _name_cell(cell: Canvas, row: int, column: int, names: tuple[str, ...]) -> None:
-    """Write names and numbers on the outer edges of the grid only."""
+    """Write names and numbers only on the outer edges of the grid."""
     is_bottom = row == len(names) - 1
     is_left = column == 0 and row > 0
     cell.ax.locator_params(nbins=3)
@@ -247,7 +247,7 @@ def _chosen_features(
     codes: Codes,
     features: Sequence[Feature] | None,
 ) -> list[int]:
-    """Return the positions of the features asked for, or of those that separate classes most."""
+    """Return the positions of the given features, or of those that separate classes most."""
     if features is not None:
         return feature_positions(names, features)
     if len(names) <= MOST_FEATURES:
@@ -258,5 +258,5 @@ def _chosen_features(
 
 
 def _bar_edges(x: Floats, n: int) -> Floats:
-    """Return the edges of bars that suit n rows."""
+    """Return edges of histogram bars, for n rows."""
     return np.histogram_bin_edges(x, int(np.clip(np.sqrt(n) * 1.4, 8, 30)))

@@ -1,4 +1,4 @@
-"""The recorded descent of a solver: loss and gradient by step, and the path over the loss."""
+"""The recorded path of a solver: loss and gradient by step, and the path on the loss surface."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,11 +17,11 @@ from suffice.present.plots.plane import Feature, around
 from suffice.present.plots.style import LIGHT, Style, Theme, mixed
 from suffice.typing import Floats
 
-GRID = 81  # points along each side of the map of the loss
-MARGIN = 0.25  # around the path, by its extent
+GRID = 81  # grid points along each side of the loss map
+MARGIN = 0.25  # margin around the path, relative to its extent
 LEVELS = 14
-FEW_STEPS = 60  # up to which each step has a dot
-MANY_STEPS = 300  # from which early steps are stretched
+FEW_STEPS = 60  # with at most this many steps, each has a dot
+MANY_STEPS = 300  # with more steps, the axis stretches the early ones
 PATH_COLOUR = "#D55E00"
 
 
@@ -30,7 +30,7 @@ def descent_figure(
     axes: tuple[int, ...],
     window: npt.ArrayLike | None = None,
 ) -> Figure:
-    """Return a figure: loss and gradient by step, and the path over the contours of the loss."""
+    """Return a figure with loss and gradient by step, and the path over the loss contours."""
     with LIGHT.context():
         figure = plt.figure(figsize=(9.4, 4.2), layout="constrained")
         grid = figure.add_gridspec(2, 2, width_ratios=(1, 1.3))
@@ -60,7 +60,7 @@ def descent_animation(
         )
         title = figure.suptitle(" ")
     points = np.column_stack([path.parameters[:, axes], path.losses])[:, :2]
-    # early steps matter most: frames are spaced evenly in the root of the step
+    # early steps matter most, so frames are evenly spaced in the square root of the step
     roots = np.linspace(0, np.sqrt(len(path) - 1), n_frames)
     frames = np.unique(np.square(roots).astype(int))
 
@@ -105,7 +105,7 @@ def _draw_map(
     ax: Axes,
     window: npt.ArrayLike | None,
 ) -> None:
-    """Draw the loss, contours in two parameters or a curve in one, and the path on it."""
+    """Draw the loss (contours for two parameters, a curve for one) and the path on it."""
     grids = _grids(path, axes, window)
     values = path.section(axes, grids)
     if len(axes) == 1:
@@ -147,17 +147,17 @@ def _draw_map(
 def _draw_contours(ax: Axes, xs: Floats, ys: Floats, values: Floats) -> None:
     low = float(values.min())
     high = float(np.quantile(values, 0.98))
-    # contours are denser near the lowest loss
+    # contours are denser near the minimum
     levels = low + (high - low) * np.linspace(0.03, 1, LEVELS) ** 2 + 1e-12 * abs(low)
     shades = _shades(LIGHT)
-    # a shade for each band, so that bands near the lowest loss differ as much as others
+    # one shade per band, so that bands near the minimum can be distinguished
     norm = BoundaryNorm(levels, shades.N, extend="both")
     ax.contourf(xs, ys, values, levels=levels, cmap=shades, norm=norm, extend="both")
     ax.contour(xs, ys, values, levels=levels, colors=[LIGHT.ground], linewidths=0.6)
 
 
 def _step_marker(path: DescentPath) -> str:
-    """Return a dot for each step of a short path, and no marker for a long one."""
+    """Return a dot as marker for short paths, and no marker for long ones."""
     return "o" if len(path) <= FEW_STEPS else "none"
 
 
@@ -175,13 +175,13 @@ def loss_surface(
     Parameters
     ----------
     path : DescentPath
-        ``path_`` of a solver that recorded it, or what ``sf.lectures.descend`` returns.
+        ``path_`` of a solver that recorded it, or the result of ``sf.lectures.descend``.
     parameters : two names or indices, optional
-        By default the first two; the others are held at their last values.
+        By default the first two; the others keep their final values.
     window : ((low, high), (low, high)), optional
-        Of the parameters; by default around the path.
+        Window of the parameters; by default around the path.
     likelihood : bool
-        Draw the log-likelihood, −loss: of logistic regression a concave surface, climbed.
+        Draw the log-likelihood, −loss. For logistic regression it is concave.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : 3-D Axes, optional
@@ -240,7 +240,7 @@ def _grids(
     axes: tuple[int, ...],
     window: npt.ArrayLike | None,
 ) -> list[Floats]:
-    """Return the values of each parameter, over a window or around the path."""
+    """Return the grid values of each parameter, over a window or around the path."""
     if window is None:
         ends = around(path.parameters[:, axes], MARGIN)
     else:

@@ -1,4 +1,4 @@
-"""A line or a plane through feature space, and what a classifier predicts on it."""
+"""A line or plane through feature space, and a classifier's predictions on it."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -26,25 +26,26 @@ from suffice.estimators.gaussian import LDA
 from suffice.present.plots.inputs import Fitted
 from suffice.typing import Array, Codes, Floats, LabelsLike
 
-Feature: TypeAlias = str | int  # by name or by index
+Feature: TypeAlias = str | int  # a name or an index
 
-FLATTEST = 0.7  # height of an isometric window by its width, at least
-SMOOTHING = 1.2  # in cells, of a boundary that is known only by the labels on its two sides
-# posteriors draw the boundaries if the most probable class is predicted in this share of cells
+FLATTEST = 0.7  # smallest ratio of height to width of an isometric window
+SMOOTHING = 1.2  # in cells; smooths a boundary known only from predicted labels
+# Boundaries are drawn from posteriors if this share of cells has the most probable class.
 AGREEMENT = 0.999
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plane:
-    """Points x = o + (z − z_o) B of m = 1 or 2 coordinates z, and the map back, z(x)."""
+    """Points x = o + (z − z_o) B with m = 1 or 2 coordinates z, and the inverse map z(x)."""
 
-    names: tuple[str, ...]  # of the coordinates  (m,)
+    names: tuple[str, ...]  # names of the coordinates  (m,)
     origin: Floats  # o  (d,)
     origin_coordinates: Floats  # z_o  (m,)
     directions: Floats  # B  (m, d)
     projection: Floats  # R  (d, m), with B R = I
-    isometric: bool  # whether one unit means the same in every coordinate
-    n_hidden: int = 0  # discriminant coordinates that are not drawn, held at their expectation
+    isometric: bool  # whether all coordinates have the same unit
+    # discriminant coordinates that are not drawn; they are held at their expectation
+    n_hidden: int = 0
 
     @classmethod
     def of_features(
@@ -53,7 +54,7 @@ class Plane:
         features: Sequence[Feature],
         at: npt.ArrayLike | None = None,
     ) -> Self:
-        """Return the plane of one or two features, the others held at ``at`` (d,)."""
+        """Return the plane of one or two features, with the others fixed at ``at`` (d,)."""
         positions = feature_positions(fitted.names, features)
         if len(positions) not in (1, 2) or len(set(positions)) < len(positions):
             msg = f"features={features!r}: expected one feature or two different ones"
@@ -79,9 +80,9 @@ class Plane:
         y: LabelsLike | None,
         count: int = 2,
     ) -> Self:
-        """Return the first discriminant coordinates, other directions at their expectation."""
+        """Return the first discriminant coordinates, with other directions at their expectation."""
         gaussian = fitted.estimator
-        if not hasattr(fitted.classifier.model, "covariance_of"):  # classes are not Gaussian
+        if not hasattr(fitted.classifier.model, "covariance_of"):  # not a Gaussian model
             if y is None:
                 msg = "discriminant coordinates need labels: pass y, or choose two features"
                 raise InvalidInputError(msg)
@@ -91,7 +92,7 @@ class Plane:
         space = gaussian.discriminants_
         projection = space.scalings[:, :count]
         centred = fitted.rows - space.centre
-        # E[x − x̄ | z], least squares of the rows on their coordinates
+        # E[x − x̄ | z]: least-squares regression of the rows on their coordinates
         directions = np.linalg.lstsq(centred @ projection, centred, rcond=None)[0]
         m = projection.shape[1]
         shares = space.explained_ratio[:m]
@@ -115,7 +116,7 @@ class Plane:
         return self.origin_coordinates + (x - self.origin) @ self.projection
 
     def section(self, boundary: Boundary) -> Boundary:
-        """Return where a boundary of feature space cuts the plane."""
+        """Return the intersection of a boundary with the plane."""
         value = float(boundary.evaluate(self.origin)[0])
         slope = self.directions @ boundary.gradient(self.origin)[0]
         if isinstance(boundary, Hyperplane):
@@ -126,12 +127,12 @@ class Plane:
         return Quadric.about(self.origin_coordinates, A, slope, value, labels=boundary.labels)
 
     def window(self, x: Floats, margin: float = 0.08) -> Floats:
-        """Return ((low, high), …), (m, 2), around rows; not too flat if isometric."""
+        """Return ((low, high), …), (m, 2), around rows; limits the aspect ratio if isometric."""
         z = self.coordinates(x)
         low = z.min(axis=0)
         high = z.max(axis=0)
         width = high - low
-        # a coordinate that does not vary gets a window as wide as its value, or of width 1
+        # a constant coordinate gets a window as wide as its value, or of width 1
         width = np.where(width > 0, width, np.abs(high))
         width = np.where(width > 0, width, 1.0)
         if self.isometric:
@@ -148,7 +149,7 @@ def plane_for(
     at: npt.ArrayLike | None,
     most: int = 2,
 ) -> Plane:
-    """Return the features asked for; by default all, and of more than ``most`` discriminants."""
+    """Return the plane of the given features; by default of all, or of discriminants."""
     if features is None:
         if fitted.n_features <= most:
             return Plane.of_features(fitted, range(fitted.n_features), at)
@@ -162,7 +163,7 @@ def plane_for(
 
 
 def around(x: Floats, margin: float) -> Floats:
-    """Return ((low, high), …), (m, 2), around rows (n, m), widened by a share of their width."""
+    """Return ((low, high), …), (m, 2), around rows (n, m), with a relative margin."""
     low = x.min(axis=0)
     high = x.max(axis=0)
     width = np.where(high > low, high - low, 1.0)
@@ -170,12 +171,12 @@ def around(x: Floats, margin: float) -> Floats:
 
 
 def mesh(xs: Floats, ys: Floats) -> Floats:
-    """Return the points of a grid, (len(ys) · len(xs), 2), x running fastest."""
+    """Return the points of a grid, (len(ys) · len(xs), 2); x varies fastest."""
     return np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
 
 
 def feature_positions(names: tuple[str, ...], features: Iterable[Feature]) -> list[int]:
-    """Return the positions of features given by index or by name."""
+    """Return the positions of features that are given by index or name."""
     return [column_position(feature, names, len(names), "feature") for feature in features]
 
 
@@ -192,7 +193,7 @@ class PredictionGrid:
 
     @classmethod
     def of(cls, fitted: Fitted, plane: Plane, window: Floats, resolution: int) -> Self:
-        """Return the classes predicted at the centres of resolution × resolution cells."""
+        """Return the predicted classes at the centres of resolution × resolution cells."""
         centres = np.arange(resolution) + 0.5
         (left, right), (bottom, top) = window
         xs = left + (right - left) * centres / resolution
@@ -202,14 +203,14 @@ class PredictionGrid:
 
     @property
     def neighbours(self) -> list[tuple[int, int]]:
-        """Pairs of classes that meet somewhere, the smaller code first."""
+        """Pairs of classes with a common boundary, the smaller code first."""
         across = np.stack([self.codes[:, :-1].ravel(), self.codes[:, 1:].ravel()], axis=1)
         along = np.stack([self.codes[:-1].ravel(), self.codes[1:].ravel()], axis=1)
         pairs = np.unique(np.sort(np.concatenate([across, along]), axis=1), axis=0)
         return [(int(a), int(b)) for a, b in pairs if a != b]
 
     def exact_curves(self, a: int, b: int) -> list[Floats] | None:
-        """Return the boundary of two classes as polylines; None if it is not known exactly."""
+        """Return the boundary of two classes as polylines; None without an exact equation."""
         boundary = self._boundary(a, b)
         if boundary is None:
             return None
@@ -219,7 +220,7 @@ class PredictionGrid:
         return parts
 
     def _boundary(self, a: int, b: int) -> Boundary | None:
-        """Return the hyperplane or quadric where our classifier is indifferent, if there is one."""
+        """Return the exact boundary of a suffice classifier, a hyperplane or quadric, or None."""
         estimator = self.fitted.estimator
         classifier = self.fitted.classifier
         if not isinstance(classifier, Classifier) or not hasattr(estimator, "boundary"):
@@ -228,14 +229,12 @@ class PredictionGrid:
             return None
         try:
             boundary = estimator.boundary(self.fitted.classes[a], self.fitted.classes[b])
-        except (
-            SufficeError
-        ):  # the boundary of this model is neither a hyperplane nor a quadric
+        except SufficeError:  # the model's boundary is neither a hyperplane nor a quadric
             return None
         return boundary if isinstance(boundary, (Hyperplane, Quadric)) else None
 
     def _deciding(self, curve: Floats, a: int, b: int) -> list[Floats]:
-        """Return the stretches of a curve along which no third class scores higher."""
+        """Return the parts of a curve along which no third class has a higher score."""
         classifier: Any = self.fitted.classifier
         scores = classifier.scores(self.plane.lift(curve))
         best_other = np.delete(scores, [a, b], axis=1).max(axis=1, initial=-np.inf)
@@ -249,7 +248,7 @@ class PredictionGrid:
 
     @cached_property
     def scores(self) -> Floats | None:
-        """Posteriors on the grid (m, m, K), if the classifier predicts the most probable class."""
+        """Posteriors on the grid, (m, m, K); None unless they explain nearly all predictions."""
         if not self.fitted.classifier.has_posterior:
             return None
         posteriors = self.fitted.posteriors(self.plane.lift(mesh(self.xs, self.ys)))
@@ -258,7 +257,7 @@ class PredictionGrid:
         return posteriors if agreement >= AGREEMENT else None
 
     def margin(self, a: int, b: int) -> Array:
-        """Return values over the cells of two classes that are zero at their boundary, masked."""
+        """Return values that are zero at the boundary of a and b, with other classes masked."""
         if a < 0 or self.scores is None:
             values = gaussian_filter(np.where(self.codes == a, 1.0, -1.0), SMOOTHING)
         else:

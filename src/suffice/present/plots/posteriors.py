@@ -1,4 +1,4 @@
-"""Posteriors of the classes along a line and over a plane, and what a temperature does to them."""
+"""Posteriors along a line and over a plane, and the effect of a temperature."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from suffice.present.plots.regions import jitter
 from suffice.present.plots.style import Theme, mixed
 from suffice.typing import Floats, LabelsLike, RowsLike, SklearnClassifier
 
-POINTS = 601  # along a line
+POINTS = 601  # points along a line
 _PER_CELL = 4  # points along each side of a cell of a surface
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)
 
@@ -37,22 +37,23 @@ def posterior_line(
 ) -> Axes:
     """Return axes with the posterior of each class along a line through feature space.
 
-    Of two classes the second is drawn, a sigmoid where log odds are linear, with the rows at 0
-    and 1; of more classes every one, a softmax, with the rows as ticks below.
+    With two classes, the posterior of the second is drawn, with the rows at 0 and 1; it is a
+    sigmoid if log odds are linear. With more classes, all posteriors (a softmax) are drawn, with
+    the rows as ticks below.
     Bishop (2006), *Pattern Recognition and Machine Learning*, section 4.2.
 
     Parameters
     ----------
     estimator : fitted classifier
-        Ours, or any of scikit-learn.
+        A classifier of suffice or scikit-learn.
     X : array or frame (n, d)
         Rows that set the window and are drawn if ``y`` is given.
     y : array (n,), optional
-        Their labels.
+        Labels of the rows.
     feature : name or index, optional
         By default the only one, or the first discriminant.
     at : array (d,), optional
-        Where other features are held; by default at their mean.
+        Values of the other features; by default their means.
     legend : bool
         Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
@@ -83,7 +84,7 @@ def posterior_line(
             canvas.ax.set_yticks(QUARTERS)
             canvas.name_axes(line.names[0], f"p({canvas.looks[1].name} | x)")
             if codes is not None:
-                # just under 0 and just over 1
+                # slightly below 0 and above 1
                 heights = np.where(codes == 1, 1.045, -0.045) + jitter(len(codes), 0.06)
                 draw_points(canvas, np.stack([rows, heights], axis=1), codes)
             canvas.legend(canvas.entries())
@@ -100,7 +101,7 @@ def posterior_line(
 
 
 def _posteriors_along(fitted: Fitted, line: Plane) -> tuple[Floats, Floats]:
-    """Return points (n,) of a line around the rows, and the posteriors there, (n, K)."""
+    """Return points (n,) on a line around the rows, and their posteriors (n, K)."""
     low, high = line.window(fitted.rows, 0.1)[0]
     xs = np.linspace(low, high, POINTS)
     return xs, fitted.posteriors(line.lift(xs[:, None]))
@@ -121,26 +122,26 @@ def effect_of_temperature(
 ) -> Axes:
     """Return axes with the posterior of a class along a line, softmax(log p / T), by T.
 
-    Large temperatures T soften the posterior, T = 1 is Bayes, and as T falls to 0 the curves
-    become the hard choice of the most probable class, drawn dashed.
+    Large temperatures T soften the posterior, and T = 1 is Bayes. As T falls to 0, the curves
+    approach the hard choice of the most probable class, which is dashed.
     Guo, Pleiss, Sun & Weinberger (2017), *ICML*, 1321–1330.
 
     Parameters
     ----------
     estimator : fitted classifier
-        Ours, or any of scikit-learn.
+        A classifier of suffice or scikit-learn.
     X : array or frame (n, d)
         Rows that set the window.
     y : array (n,), optional
-        Their labels: needed for discriminant coordinates of a classifier that is not ours.
+        Their labels; needed for discriminant coordinates of a classifier from another library.
     label : object, optional
         The class; by default the last.
     temperatures : sequence of float
-        Positive T; base b instead of e is T = 1 / ln b.
+        Positive temperatures T. A softmax with base b instead of e has T = 1 / ln b.
     feature : name or index, optional
         By default the only one, or the first discriminant.
     at : array (d,), optional
-        Where other features are held; by default at their mean.
+        Values of the other features; by default their means.
     legend : bool
         Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
@@ -215,19 +216,19 @@ def posterior_surface(
     Parameters
     ----------
     estimator : fitted classifier
-        Ours, or any of scikit-learn.
+        A classifier of suffice or scikit-learn.
     X : array or frame (n, d)
         Rows that set the window.
     y : array (n,), optional
-        Their labels: needed for discriminant coordinates of a classifier that is not ours.
+        Their labels; needed for discriminant coordinates of a classifier from another library.
     label : object, optional
-        The class whose posterior is drawn; by default the second of two, or of more classes the
-        greatest posterior, in the colour of its class.
+        The class whose posterior is drawn. By default the second of two classes; with more classes,
+        the largest posterior, in the colour of its class.
     features : two names or indices, optional
-        The features to draw over, the others held at ``at``; by default the first two
-        discriminant coordinates, which two classes do not have.
+        The features to draw over, with the others fixed at ``at``. By default the first two
+        discriminant coordinates, which need at least three classes.
     at : array (d,), optional
-        Where other features are held; by default at their mean.
+        Values of the other features; by default their means.
     resolution : int
         Points along each side. The surface is smoothed over about one cell.
     legend : bool
@@ -261,13 +262,14 @@ def posterior_surface(
     ) as canvas:
         n_classes = len(canvas.looks)
         if k is None:
-            # one surface: sheets that cross would be sorted by depth face by face, with teeth
+            # One surface only: intersecting surfaces are sorted face by face, which draws jagged
+            # edges.
             paint = np.array([to_rgb(look.colour) for look in canvas.looks])
             leading = surface[..., :-1].argmax(axis=-1)
             draw_surface(canvas, xs, ys, surface[..., -1], paint[leading])
             canvas.name_axes(*plane.names, "greatest posterior")
         else:
-            # from the other class's colour, or grey for several, to that of class k
+            # from the other class's colour (grey for several classes) to that of class k
             rest = canvas.looks[1 - k].colour if n_classes == 2 else canvas.style.soft
             colours = mixed(canvas.looks[k].colour, rest, surface[..., k : k + 1])
             draw_surface(canvas, xs, ys, surface[..., k], colours)
@@ -279,10 +281,10 @@ def posterior_surface(
 
 
 def _smooth_posteriors(fitted: Fitted, plane: Plane, xs: Floats, ys: Floats) -> Floats:
-    """Return p(k | x) of each class over a grid, and the greatest of them last, (y, x, K + 1).
+    """Return p(k | x) for each class on a grid, and the largest of them last, (y, x, K + 1).
 
-    All are smoothed over about one cell: a valley that is narrower than a cell would otherwise be
-    drawn with teeth, where the grid happens to meet it.
+    All are smoothed over about one cell. Otherwise a valley narrower than a cell would be drawn
+    with jagged edges.
     """
     fine = mesh(_finer(xs), _finer(ys))
     posteriors = fitted.posteriors(plane.lift(fine))
@@ -294,7 +296,7 @@ def _smooth_posteriors(fitted: Fitted, plane: Plane, xs: Floats, ys: Floats) -> 
 
 
 def _finer(centres: Floats) -> Floats:
-    """Return evenly spaced points, several for each of some evenly spaced centres."""
+    """Return evenly spaced points, several for each evenly spaced centre."""
     step = centres[1] - centres[0]
     offsets = (np.arange(_PER_CELL) - _PER_CELL // 2) / _PER_CELL
     return np.asarray(centres[:, None] + step * offsets).ravel()

@@ -1,4 +1,4 @@
-"""Where a classifier decides for which class."""
+"""Decision regions of a classifier."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -25,9 +25,9 @@ from suffice.present.plots.plane import Feature, Plane, PredictionGrid, plane_fo
 from suffice.present.plots.style import Theme
 from suffice.typing import Codes, Flags, Floats, LabelsLike, RowsLike, SklearnClassifier
 
-CELLS = 2000  # along one feature
-HALVINGS = 40  # of a cell, towards the point where the prediction changes
-MOST_NAMES = 30  # classes written beside their strips
+CELLS = 2000  # cells along one feature
+HALVINGS = 40  # bisections of a cell to locate a change of the prediction
+MOST_NAMES = 30  # with more classes, strips have no names
 TINT = 0.22  # opacity of a region
 
 
@@ -46,27 +46,27 @@ def decision_regions(
 ) -> Axes:
     """Return axes with the region of each class, boundaries, ellipses and rows.
 
-    One feature is drawn as bands, with the rows of each class in a strip; two as a plane; more
-    in the first discriminant coordinates, other directions held at their expectation.
-    Boundaries of our Gaussian classifiers are their exact curves. Rows with an ink edge are
-    predicted wrongly.
+    One feature is drawn as bands, with the rows of each class in a strip. Two features are drawn as
+    a plane. More features are drawn in the first discriminant coordinates, with other directions at
+    their expectation. Boundaries of suffice's Gaussian classifiers are exact curves. Rows with an
+    ink edge are misclassified.
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.3.
 
     Parameters
     ----------
     estimator : fitted classifier
-        Ours, or any of scikit-learn.
+        A classifier of suffice or scikit-learn.
     X : array or frame (n, d)
         Rows that set the window and are drawn if ``y`` is given.
     y : array (n,), optional
-        Their labels.
+        Labels of the rows.
     features : one or two names or indices, optional
-        The features to draw over, the others held at ``at``.
+        The features to draw over, with the others fixed at ``at``.
     at : array (d,), optional
-        Where other features are held; by default at their mean.
+        Values of the other features; by default their means.
     coverage : sequence of float, optional
-        Shares of each class that its ellipses hold, for Gaussian classifiers; by default a half
-        and 95 %, of many classes a half only; () for none.
+        Shares of each class that its ellipses contain, for Gaussian classifiers. By default a half
+        and 95 %, or a half for many classes; () for no ellipses.
     resolution : int
         Points along each side.
     legend : bool
@@ -113,7 +113,7 @@ def decision_regions(
 
 
 def _say_slice(canvas: Canvas, n_hidden: int) -> None:
-    """Write that the regions are those of a slice through more coordinates."""
+    """Write a note that the regions are a slice through more coordinates."""
     others = counted(n_hidden, "more coordinate")
     canvas.ax.text(
         0.01,
@@ -129,7 +129,7 @@ def _say_slice(canvas: Canvas, n_hidden: int) -> None:
 
 
 def _draw_bands(canvas: Canvas, fitted: Fitted, line: Plane) -> None:
-    """Draw bands, the thresholds between them, and the names of the strips."""
+    """Draw the bands, the thresholds between them, and the names of the strips."""
     low, high = line.window(fitted.rows)[0]
     cuts, codes = bands(fitted, line, low, high)
     for (left, right), k in zip(pairwise([low, *cuts, high]), codes, strict=True):
@@ -140,7 +140,7 @@ def _draw_bands(canvas: Canvas, fitted: Fitted, line: Plane) -> None:
         canvas.ax.axvline(cut, color=canvas.style.ink, linewidth=1.5, label="_boundary")
     canvas.ax.set_xlim(low, high)
     canvas.name_axes(line.names[0])
-    # classes along the vertical axis, the first on top
+    # classes along the vertical axis, the first at the top
     n_classes = len(canvas.looks)
     names = [look.name for look in canvas.looks]
     step = -(-n_classes // MOST_NAMES)
@@ -150,7 +150,7 @@ def _draw_bands(canvas: Canvas, fitted: Fitted, line: Plane) -> None:
 
 
 def bands(fitted: Fitted, plane: Plane, low: float, high: float) -> tuple[list[float], Codes]:
-    """Return the points where the prediction changes, and the prediction between them."""
+    """Return the points where the prediction changes, and the predictions between them."""
     edges = np.linspace(low, high, CELLS)
     codes = fitted.predict(plane.lift(edges[:, None]))
     change = np.flatnonzero(codes[1:] != codes[:-1])
@@ -167,16 +167,16 @@ def bands(fitted: Fitted, plane: Plane, low: float, high: float) -> tuple[list[f
 
 
 def jitter(n: int, width: float = 0.6) -> Floats:
-    """Return offsets that spread n rows evenly over a strip, in an order that looks random."""
+    """Return offsets that spread n rows evenly over a strip, in a random-looking order."""
     # multiples of the golden ratio, modulo one
     golden = np.arange(1, n + 1, dtype=np.float64) * 0.6180339887498949 % 1
     return np.asarray((golden - 0.5) * width)
 
 
 def _fill(canvas: Canvas, grid: PredictionGrid) -> list[Entry]:
-    """Tint cells by class and hatch rejected ones; return legend entries for the hatches."""
+    """Tint cells by class and hatch rejected cells; return legend entries for the hatches."""
     tints = [to_rgba(look.colour, TINT) for look in canvas.looks]
-    transparent = (0, 0, 0, 0)  # the last one, which code −1 finds
+    transparent = (0, 0, 0, 0)  # used for code −1, the last index
     colours = np.array([*tints, transparent])
     (left, right), (bottom, top) = grid.window
     canvas.ax.imshow(
@@ -205,7 +205,7 @@ def _fill(canvas: Canvas, grid: PredictionGrid) -> list[Entry]:
 
 
 def _draw_model(canvas: Canvas, grid: PredictionGrid, coverage: Sequence[float]) -> None:
-    """Draw ellipses that hold the given shares of Gaussian classes, or of their components."""
+    """Draw ellipses that contain given shares of Gaussian classes, or of their components."""
     density: Any = grid.fitted.classifier.model
     gaussians = getattr(density, "components", density)
     if not hasattr(gaussians, "covariance_of"):
@@ -220,7 +220,7 @@ def _draw_model(canvas: Canvas, grid: PredictionGrid, coverage: Sequence[float])
 
 
 def _outline(canvas: Canvas, grid: PredictionGrid) -> None:
-    """Draw every boundary once: the exact curve if it is known, otherwise a contour."""
+    """Draw every boundary once: as the exact curve if known, otherwise as a contour."""
     ink = canvas.style.ink
     for a, b in grid.neighbours:
         curves = grid.exact_curves(a, b)
@@ -246,7 +246,7 @@ def _class_name(canvas: Canvas, k: int) -> str:
 
 
 def _draw_strips(canvas: Canvas, fitted: Fitted, line: Plane, codes: Codes) -> list[Entry]:
-    """Draw the rows of each class in its strip; return legend entries for wrong predictions."""
+    """Draw the rows of each class in its strip; return legend entries for misclassified rows."""
     shown = sampled_rows(len(codes))
     rows = fitted.rows[shown]
     codes = codes[shown]
@@ -258,7 +258,7 @@ def _draw_strips(canvas: Canvas, fitted: Fitted, line: Plane, codes: Codes) -> l
 
 
 def _draw_rows(canvas: Canvas, fitted: Fitted, plane: Plane, codes: Codes) -> list[Entry]:
-    """Draw rows in the plane; return legend entries for wrong predictions."""
+    """Draw rows in the plane; return legend entries for misclassified rows."""
     shown = sampled_rows(len(codes))
     rows = fitted.rows[shown]
     codes = codes[shown]
@@ -270,7 +270,7 @@ def _draw_rows(canvas: Canvas, fitted: Fitted, plane: Plane, codes: Codes) -> li
 
 
 def _predicted_wrongly(fitted: Fitted, rows: Floats, codes: Codes) -> Flags:
-    """Return the rows with a wrong label; rejected rows are not wrong."""
+    """Return whether each row is misclassified; rejected rows are not."""
     predicted = fitted.predict(rows)
     wrong: Flags = (predicted != codes) & (predicted >= 0)
     return wrong

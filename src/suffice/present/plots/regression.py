@@ -1,4 +1,4 @@
-"""A regression line or curve with the Gaussian that it assumes around it."""
+"""A regression line or curve with the Gaussian distribution that it assumes."""
 
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ def regression_line(
     Parameters
     ----------
     estimator : LinearGaussianRegressor
-        Fitted to one feature.
+        A regressor fitted to one feature.
     X, y : array or frame (n, 1) and array (n,)
         Rows and their targets.
     legend : bool
@@ -62,7 +62,7 @@ def regression_line(
     along = np.linspace(low, high, 201)
     places = np.linspace(low, high, 6)[1:-1]
     means = estimator.predict(places[:, None])
-    # N(y; wᵀx + w_0, σ²), sideways; its peak is a sixth of the line away
+    # N(y; wᵀx + w_0, σ²), drawn sideways; its peak extends over a sixth of the axis
     z = np.linspace(-3, 3, 121)
     heights = (high - low) / 6 * np.exp(-0.5 * z**2)
     with open_canvas(ax, theme, legend=legend) as canvas:

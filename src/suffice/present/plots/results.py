@@ -1,4 +1,4 @@
-"""Figures of diagnostics, of drift, and of bias and variance: what their ``plot`` methods draw."""
+"""Figures for the ``plot`` methods of diagnostics, of drift, and of bias and variance."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -20,20 +20,20 @@ from suffice.evaluate.diagnostics.predictive import LEVELS
 from suffice.present.plots.canvas import Entry, write_legend
 from suffice.present.plots.style import COLOURS, LIGHT, looks_of
 
-MOST_CHANGES = 30  # drawn of a drift, the largest first
-LARGEST_EFFECT = 10  # at which bars of a drift are cut
+MOST_CHANGES = 30  # largest changes drawn for a drift
+LARGEST_EFFECT = 10  # longer bars of a drift are cut off
 SMALLEST_P = 1e-16
 
 
 def axes_for(ax: Axes | None) -> Axes:
-    """Return the axes given, or new ones."""
+    """Return the given axes, or new ones."""
     if ax is not None:
         return ax
     return plt.subplots(layout="constrained")[1]
 
 
 def box_m_figure(result: BoxM, ax: Axes | None = None) -> Axes:
-    """Draw the log determinant of each class over the pooled one, with two standard errors."""
+    """Draw each class's log determinant relative to the pooled one, with two standard errors."""
     ax = axes_for(ax)
     positions = np.arange(len(result.classes))
     ax.axvline(0.0, color="0.6", lw=1)
@@ -104,7 +104,7 @@ def normality_figure(result: Normality, ax: Axes | None = None) -> Axes:
 
 
 def predictive_check_figure(result: PredictiveCheck, ax: Axes | None = None) -> Axes:
-    """Draw quantiles of squared distances against χ², with the range of the simulations."""
+    """Draw quantiles of squared distances against χ², with the range over simulations."""
     ax = axes_for(ax)
     expected = chdtri(len(result.feature_names), 1 - LEVELS)
     ax.plot(expected, expected, color="0.6", lw=1)
@@ -121,10 +121,10 @@ def predictive_check_figure(result: PredictiveCheck, ax: Axes | None = None) -> 
 
 
 def drift_figure(result: Drift, ax: Axes | None = None) -> Axes:
-    """Draw the effect of each change, with a filled dot where it is significant."""
+    """Draw the effect of each change, with a filled dot if it is significant."""
     ax = axes_for(ax)
     changes = result.rows()[:MOST_CHANGES]
-    changes.reverse()  # the largest is drawn last, on top
+    changes.reverse()  # the largest change is drawn last, at the top
     positions = np.arange(len(changes))
     effects = np.clip([abs(change["effect"]) for change in changes], 0, LARGEST_EFFECT)
     fills = ["C1" if change["moved"] else "none" for change in changes]

@@ -1,4 +1,4 @@
-"""Colours of text and lines, and one colour, marker, line and hatch for each class."""
+"""Colours of text and lines, and a colour, marker, line and hatch for each class."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -20,11 +20,11 @@ from suffice.typing import Floats, LabelsLike
 class Style:
     """Colours of text, lines and page; the background of a figure is transparent."""
 
-    ink: str  # text, boundaries
-    soft: str  # axes, ticks, secondary lines
+    ink: str  # text and boundaries
+    soft: str  # axes, ticks and secondary lines
     grid: str  # faint lines
-    ground: str  # the page: edges of markers, outlines of text
-    accent: str  # a quantity that belongs to no class
+    ground: str  # colour of the page, for edges of markers and outlines of text
+    accent: str  # for quantities that belong to no class
 
     def context(self) -> AbstractContextManager[None]:
         """Return a context in which matplotlib draws in this style."""
@@ -52,12 +52,12 @@ class Style:
                 "patch.linewidth": 0.8,
                 "xtick.labelsize": 8.5,
                 "ytick.labelsize": 8.5,
-                "figure.max_open_warning": 0,  # a report has more than 20
+                "figure.max_open_warning": 0,  # a report has more than the default limit of 20
             }
         )
 
     def dress(self, ax: Axes) -> None:
-        """Give the frame, ticks and labels of axes, 3-D or not, the colours of this style."""
+        """Set the colours of frame, ticks and labels of axes, also 3-D, to this style."""
         ax.tick_params(color=self.soft, labelcolor=self.ink, labelsize=8.5)
         for side, spine in ax.spines.items():
             spine.set_color(self.soft)
@@ -110,7 +110,7 @@ def mixed(colour: ColorType, other: ColorType, share: float | Floats) -> Floats:
     return np.asarray(share * first + (1 - share) * second)
 
 
-# six of Okabe & Ito, then colours that stay furthest apart for every kind of colour vision
+# six colours of Okabe & Ito, then colours chosen for distance under all kinds of colour vision
 COLOURS = (
     "#0072B2",
     "#E69F00",
@@ -136,7 +136,7 @@ HATCHES = ("", "//", "\\\\", "..", "xx", "--", "||", "++")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How one class is drawn, and its name in a legend."""
+    """The look of one class, and its name in a legend."""
 
     label: Any
     name: str  # the label, short enough for a legend
@@ -147,7 +147,7 @@ class Look:
 
 
 def looks_of(labels: LabelsLike) -> tuple[Look, ...]:
-    """Return the look of each class, by its code; the first 208 differ in colour or marker."""
+    """Return the look of each class, by code; the first 208 differ in colour or marker."""
     # Okabe & Ito (2008), *Color Universal Design*
     plain_labels = np.asarray(labels).tolist()
     looks = []

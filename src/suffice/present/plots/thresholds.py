@@ -1,4 +1,4 @@
-"""What a threshold on the posterior does to the error and to the cost."""
+"""The effect of a threshold on the posterior on error and cost."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,12 +13,12 @@ from suffice.present.plots.inputs import event_of, predictions_of
 from suffice.present.plots.style import Theme
 from suffice.typing import Floats, LabelsLike, RowsLike, SklearnClassifier, WeightsLike
 
-NEAREST = 1e-9  # to 0 and 1 that an axis shows
+NEAREST = 1e-9  # smallest distance to 0 and 1 on an axis
 CONFIDENCES = (0.5, 0.9, 0.99, 0.999, 0.9999)
 PROBABILITIES = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
-LOWEST_THRESHOLD = 5e-4  # from which costs are drawn
+LOWEST_THRESHOLD = 5e-4  # smallest threshold for which costs are drawn
 HIGHEST_THRESHOLD = 1 - 5e-4
-MOST_UNDECIDED = 0.9  # share of rows up to which thresholds are shown
+MOST_UNDECIDED = 0.9  # thresholds that leave a larger share of rows undecided are not shown
 REJECTION_SIZE = (5.0, 4.2)  # inches
 
 
@@ -33,8 +33,8 @@ def error_against_threshold(
 ) -> Axes:
     """Return axes with the error of rows that are decided, by the smallest posterior required.
 
-    A row is decided if its largest posterior reaches the threshold; above is the share that is
-    not. With 0–1 costs a threshold t is the best for a cost of rejecting of 1 − t.
+    A row is decided if its largest posterior reaches the threshold; the strip above shows the share
+    of rows that are not. With 0–1 costs, threshold t is optimal if rejecting a row costs 1 − t.
     Chow (1970), *IEEE Transactions on Information Theory* 16, 41–46.
 
     Parameters
@@ -42,11 +42,11 @@ def error_against_threshold(
     source : fitted classifier or Predictions
         What to evaluate, preferably on held-out rows.
     X : array or frame (n, d)
-        Rows, of the kind the classifier was fitted on.
+        Rows with the features of the fit.
     y : array (n,)
-        Their labels.
+        Labels of the rows.
     sample_weight : array (n,), optional
-        Weights of the rows, with a classifier.
+        Weights of the rows; only with a classifier.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : Axes, optional
@@ -76,7 +76,7 @@ def error_against_threshold(
             drawstyle="steps-pre",
             label="_error",
         )
-        # equal room for 0.9, 0.99 and 0.999
+        # 0.9, 0.99 and 0.999 are evenly spaced
         canvas.ax.set_xscale("function", functions=(_nines, _from_nines))
         _limit_probabilities(canvas.ax, lowest, highest, CONFIDENCES)
         canvas.ax.set_ylim(0, max(1.08 * float(error.max()), 1e-3))
@@ -115,8 +115,8 @@ def cost_against_threshold(
 ) -> Axes:
     """Return axes with the mean cost of a row, by the posterior from which a class is called.
 
-    A dot is the cheapest threshold on these rows; the dashed line is the one that is cheapest
-    where posteriors are right, C_false alarm / (C_false alarm + C_miss).
+    A dot marks the threshold with the lowest cost on these rows. The dashed line is the threshold
+    with the lowest cost if posteriors are calibrated, C_false alarm / (C_false alarm + C_miss).
     Elkan (2001), *IJCAI*, 973–978.
 
     Parameters
@@ -124,16 +124,16 @@ def cost_against_threshold(
     source : fitted classifier or Predictions
         What to evaluate, preferably on held-out rows.
     X : array or frame (n, d)
-        Rows, of the kind the classifier was fitted on.
+        Rows with the features of the fit.
     y : array (n,)
-        Their labels.
+        Labels of the rows.
     sample_weight : array (n,), optional
-        Weights of the rows, with a classifier.
+        Weights of the rows; only with a classifier.
     label : object, optional
-        The class to be called; by default the second of two, or each of several against the
-        rest. For one class the two parts of the cost are drawn too.
+        The class; by default the second of two classes, or each of several against the
+        rest. For one class, both parts of the cost are drawn, too.
     false_alarm_cost, miss_cost : float
-        Of calling a row of another class, and of not calling one of the class.
+        Cost of predicting the class for a row of another class, and of missing a row of it.
     legend : bool
         Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
@@ -170,7 +170,7 @@ def cost_against_threshold(
                 entries.append((dot, f"cheapest here: {curve.best_threshold:.2g}"))
         if k is None:
             entries += canvas.entries(lines=True)
-        bayes_threshold = curves[shown[0]].bayes_threshold  # the same for every class
+        bayes_threshold = curves[shown[0]].bayes_threshold  # the same for all classes
         dashed = canvas.ax.axvline(
             bayes_threshold,
             color=canvas.style.soft,
@@ -190,7 +190,7 @@ def cost_against_threshold(
 
 
 def _draw_cost(canvas: Canvas, curve: CostCurve, k: int) -> tuple[Line2D, Line2D]:
-    """Draw the cost of calling class k, with a dot at the least; return both handles."""
+    """Draw the cost of predicting class k, with a dot at the minimum; return both handles."""
     line = canvas.curve(
         np.append(curve.thresholds, 1.0),
         _extended(curve.cost),
@@ -210,7 +210,7 @@ def _draw_cost(canvas: Canvas, curve: CostCurve, k: int) -> tuple[Line2D, Line2D
 
 
 def _draw_parts(canvas: Canvas, curve: CostCurve) -> list[Entry]:
-    """Draw the cost of false alarms and of misses; return entries for the legend."""
+    """Draw the costs of false alarms and misses; return legend entries."""
     thresholds = np.append(curve.thresholds, 1.0)
     (alarms,) = canvas.ax.plot(
         thresholds,
@@ -234,12 +234,12 @@ def _draw_parts(canvas: Canvas, curve: CostCurve) -> list[Entry]:
 
 
 def _extended(cost: Floats) -> Floats:
-    """Return costs with the last one repeated, for the threshold 1."""
+    """Return the costs with the last one repeated, as the cost at threshold 1."""
     return np.append(cost, cost[-1])
 
 
 def _highest_shown_cost(curve: CostCurve) -> float:
-    """Return the largest cost between the thresholds that are shown, ends included."""
+    """Return the largest cost over the thresholds shown, including the ends."""
     ends = np.interp((LOWEST_THRESHOLD, HIGHEST_THRESHOLD), curve.thresholds, curve.cost)
     inside = curve.thresholds >= LOWEST_THRESHOLD
     inside &= curve.thresholds <= HIGHEST_THRESHOLD

@@ -1,4 +1,4 @@
-"""The figure of cross-validated settings: what ``CrossValidation.plot`` draws."""
+"""The figure for the ``plot`` method of cross-validation."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,14 +13,13 @@ AXIS_NAMES = {"pooling": "pooling λ", "shrinkage": "shrinkage γ"}
 INK = "#2b5c8a"
 BEST = "#c8553d"
 ONE_SE = "#3f7f5f"
-MOST_CANDIDATES = 30  # of a ranking
-WIDE_RANGE = (
-    1e3  # ratio of the largest to the smallest value from which the axis is logarithmic
-)
+MOST_CANDIDATES = 30  # candidates in a ranking, at most
+# from this ratio of the largest to the smallest value on, the axis is logarithmic
+WIDE_RANGE = 1e3
 
 
 def cross_validation_figure(result: CrossValidation, ax: Axes | None = None) -> Axes:
-    """Draw the criterion: a curve over one number, a map over two, otherwise a ranking."""
+    """Draw the criterion: a curve over one number, a map over two, or else a ranking."""
     ax = axes_for(ax)
     varied = _varied_settings(result)
     all_numbers = all(
@@ -39,7 +38,7 @@ def cross_validation_figure(result: CrossValidation, ax: Axes | None = None) -> 
 
 
 def _varied_settings(result: CrossValidation) -> list[str]:
-    """Return the settings that differ between candidates, in the order of the grid."""
+    """Return the settings that vary between candidates, in the order of the grid."""
     names = dict.fromkeys(name for params in result.params for name in params)
     varied = []
     for name in names:
