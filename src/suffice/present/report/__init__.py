@@ -1,9 +1,10 @@
-"""Reports: a frozen value first, then HTML, Markdown or JSON of it.
+"""Reports: a frozen value, which can be written as HTML, Markdown or JSON.
 
-``build`` makes a report: ``findings`` compares the models, one module writes each section
+``build`` makes a report. ``findings`` compares the models; one module per section
 (``answer``, ``how_sure``, ``misclassified``, ``explanation``, ``new_rows``, ``usage``,
-``models_compared``, ``data_summary``) as ``blocks``, and ``render`` writes them with the files
-of ``templates``. This package may import every package but ``suffice.cli`` and the lab.
+``models_compared``, ``data_summary``) writes ``blocks``; and ``render`` turns them into a page
+with the files of ``templates``. This package may import every package except ``suffice.cli``
+and the lab.
 """
 
 from suffice.present.report.build import Report, report

@@ -33,35 +33,33 @@ from suffice.present.report import blocks as page
 from suffice.present.report.explanation import first_picture
 from suffice.present.report.findings import Findings
 
-MOST_CLASSES = 8  # classes whose recall is shown
+MOST_CLASSES = 8  # classes whose recall is shown, at most
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer that the page, the terminal, JSON and ``Report.verdict`` all start with."""
+    """The answer at the start of the page, the terminal output, JSON and ``Report.verdict``."""
 
     usable: Usable
     headline: str
-    model: str  # the one that is recommended
-    standing: (
-        Standing  # the error that the headline states, gains, and the recall of each class
-    )
+    model: str  # the recommended model
+    standing: Standing  # the error in the headline, the gains, and the recall of each class
     threshold: Threshold | None  # lower threshold that finds more of the rarer class
     auc: float
-    choice: ChoiceEstimate | None  # choice of the model without each fold
-    own_error: float  # of the model itself
-    own_interval: tuple[float, float]  # of 95 %
+    choice: ChoiceEstimate | None  # the choice of the model without each fold
+    own_error: float  # error of the model itself
+    own_interval: tuple[float, float]  # 95 % interval of this error
     caveats: tuple[str, ...]
-    reasons: tuple[str, ...]  # at which threshold it is useful, why this model
+    reasons: tuple[str, ...]  # the useful threshold, if any, and the reason for this model
     next_step: str
-    measured: str  # how the errors were counted
-    real_errors: RealErrors | None = None  # of other splits
-    caveat_details: tuple[Caveat, ...] = ()  # each with its numbers
+    measured: str  # how the errors were measured
+    real_errors: RealErrors | None = None  # errors under other splits
+    caveat_details: tuple[Caveat, ...] = ()  # the caveats with their numbers
     choice_rule: dict[str, object] | None = None  # models left after each step, by name
 
     @classmethod
     def of(cls, findings: Findings) -> Self:
-        """Return the answer that the findings carry."""
+        """Return the answer of the findings."""
         verdict = findings.verdict
         details = _caveats(findings)
         return cls(
@@ -85,16 +83,16 @@ class Answer:
 
     @property
     def error(self) -> StatedError:
-        """The error that the headline states."""
+        """The error in the headline."""
         return self.standing.error
 
     @property
     def text(self) -> str:
-        """The headline and every caveat."""
+        """The headline and all caveats."""
         return " ".join((self.headline, *self.caveats))
 
     def document(self) -> dict[str, object]:
-        """Return the answer as JSON holds it."""
+        """Return the answer as a dictionary for JSON."""
         return {
             "verdict": self.text,
             "usable": self.usable,
@@ -149,7 +147,7 @@ def _threshold_document(threshold: Threshold, auc: float) -> dict[str, object]:
 
 
 def _caveats(findings: Findings) -> tuple[Caveat, ...]:
-    """Return every caveat once, serious ones first: of the comparison, posteriors and columns."""
+    """Return all caveats without repetition, serious ones first."""
     caveats = (
         *findings.comparison.caveats,
         *caveats_of_calibration(findings.calibration),
@@ -160,7 +158,7 @@ def _caveats(findings: Findings) -> tuple[Caveat, ...]:
 
 
 def _choice_rule(comparison: Comparison) -> dict[str, object] | None:
-    """Return the models left after each step of the choice, for JSON; None if not chosen."""
+    """Return the models left after each step of the choice, for JSON; None if a user chose."""
     if not comparison.is_chosen:
         return None
     losses = comparison.row_losses
@@ -168,7 +166,7 @@ def _choice_rule(comparison: Comparison) -> dict[str, object] | None:
     return {
         "loss": LOSSES[made.loss],
         "best": losses.names[made.best],
-        # mean losses of each model, log-losses with at most ``largest`` for each row
+        # mean losses of each model; log-losses are capped at ``largest`` per row
         "losses": dict(zip(losses.names, json_value(losses.means[made.loss]), strict=True)),
         "largest": LARGEST,
         "close": [losses.names[m] for m in made.close],
@@ -209,7 +207,7 @@ def _facts(findings: Findings) -> page.Facts:
 
 
 def _errors_of_splits(errors: RealErrors, own: Split) -> list[page.Fact]:
-    """Return the errors of rows that were held out in other ways than those of the page."""
+    """Return the errors under splits other than the one used on the page."""
     facts = []
     for each in errors.errors:
         if each.split != own:
@@ -261,7 +259,7 @@ def _how_measured(findings: Findings) -> str:
 
 
 def next_step(findings: Findings) -> str:
-    """Return what to do next, in one sentence."""
+    """Return a sentence on what to do next."""
     verdict = findings.verdict
     suspects = findings.checks.suspects
     errors = verdict.real_errors
@@ -297,7 +295,7 @@ def next_step(findings: Findings) -> str:
 
 
 def _is_worse_for_groups(errors: RealErrors, findings: Findings) -> bool:
-    """Whether a column of groups was found, and its unseen groups are misclassified more often."""
+    """Whether the error is larger for unseen groups, with a group column that was suggested."""
     worst = errors.headline
     is_given = findings.sample.groups is not None
     return worst.is_worse and worst.split == "unseen groups" and not is_given
@@ -334,7 +332,7 @@ def _next_step_with_care(findings: Findings) -> str:
     if small:
         if not missed.misses_half:
             names = [str(most_missed(small).label)]
-        # the one that a caveat names, unless all its rows are found
+        # the class that a caveat names, unless all of its rows are found
         rarest = min(small, key=lambda each: each.of)
         if rarest.n_found < rarest.of and str(rarest.label) not in names:
             names.append(str(rarest.label))

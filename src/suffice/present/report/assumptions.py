@@ -1,4 +1,4 @@
-"""Whether the chosen model can be trusted: its assumptions, and tests of them."""
+"""Whether the assumptions of the chosen model hold: tests, one by one and in words."""
 
 import warnings
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from suffice.present.report.documented_table import DocumentedTable
 from suffice.present.report.findings import Findings
 from suffice.typing import Floats
 
-ROWS_OF_A_CLASS = 500  # largest number of rows of a class that tests look at
+ROWS_OF_A_CLASS = 500  # rows of a class used in a test, at most
 SIMULATIONS = 199
 FEW_ROWS = 100  # with fewer rows, tests have little power
 MANY_ROWS = 2_000  # with more rows, tests find differences too small to matter
@@ -28,11 +28,11 @@ MANY_ROWS = 2_000  # with more rows, tests find differences too small to matter
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GaussianRows:
-    """A Gaussian classifier, the rows that it reads, and the numbers that its density sees."""
+    """A Gaussian classifier, the rows that it reads, and the numbers that enter its density."""
 
     model: Any
     rows: pl.DataFrame
-    x: Floats  # transformed where the model transforms its features  (n, d)
+    x: Floats  # power-transformed if the model transforms its features  (n, d)
 
 
 class AssumptionTest(Protocol):
@@ -44,7 +44,7 @@ class AssumptionTest(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What tests say of the assumptions, in words and one by one."""
+    """The results of tests of assumptions, as a summary and one by one."""
 
     in_words: str
     details: tuple[page.Block, ...]
@@ -73,7 +73,7 @@ class Assumptions:
 
 
 def checks_in_words(checks: tuple[page.Check, ...], n_rows: int) -> str:
-    """Return which assumptions fail, and whether that matters for the answer."""
+    """Return a summary: which assumptions fail, and whether that affects the answer."""
     if not checks:
         return "It predicts no probabilities and makes no assumption that could be tested."
     doubted = [check for check in checks if check.tone == "caution"]
@@ -103,19 +103,19 @@ def checks_in_words(checks: tuple[page.Check, ...], n_rows: int) -> str:
 
 
 def columns_of_few_values(sample: DocumentedTable) -> tuple[str, ...]:
-    """Return features that cannot be Gaussian: indicators, and numbers of few distinct values."""
+    """Return features that cannot be Gaussian: indicators, and numbers with few values."""
     many = {p.name for p in sample.profiles if not p.levels and p.distinct >= FEWEST_VALUES}
     return tuple(name for name in sample.names if name not in many)
 
 
 def gaussian_rows(findings: Findings, left_out: tuple[str, ...]) -> GaussianRows | None:
-    """Return a classifier of the other columns, None where nothing depends on Gaussian classes."""
+    """Return a classifier of the other columns; None if no assumption involves Gaussians."""
     model = findings.gaussian
     table = findings.sample.table
     rows = findings.sample.frame.drop(left_out)
     if model is None or not rows.width:
         return None
-    # an average predicts by more than one Gaussian, and levels have no density
+    # an average has several Gaussians, and levels have no density
     if left_out and _is_average(findings):
         return None
     if left_out:
@@ -183,13 +183,13 @@ def _checks(findings: Findings, gaussian: GaussianRows | None) -> tuple[page.Che
 
 
 def simulated_rows_of_a_class(sample: DocumentedTable) -> int:
-    """Return how many rows of a class to simulate, so that it takes about a second."""
+    """Return how many rows per class to simulate, so that a test takes about a second."""
     work = sample.table.n_features**2 * sample.table.n_classes
     return int(np.clip(1_000_000 // work, 30, ROWS_OF_A_CLASS))
 
 
 def _check(subject: str, question: str, test: Callable[[], AssumptionTest]) -> page.Check:
-    """Return the answer of a test, or why it could not be made."""
+    """Return the result of a test, or why it could not be made."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

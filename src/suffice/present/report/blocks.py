@@ -1,4 +1,4 @@
-"""Blocks that a report is made of: frozen values that every renderer can write."""
+"""Blocks of a report: frozen values that every renderer can write."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,9 +10,9 @@ from suffice.core.text.numbers import number
 from suffice.typing import Floats
 
 Tone: TypeAlias = Literal["plain", "lead", "note", "good", "caution", "yes", "with care", "no"]
-Cell: TypeAlias = float | str | None  # raw; None is shown as a dash
+Cell: TypeAlias = float | str | None  # a raw value; None is shown as a dash
 Values: TypeAlias = Floats | tuple[float, ...]
-CALIBRATION = "calibrated probabilities"  # the subject of the check of posteriors
+CALIBRATION = "calibrated probabilities"  # the subject of the calibration check
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Paragraph:
     tone: Tone = "plain"
     figures: Mapping[str, float] = field(
         default_factory=dict
-    )  # its numbers, where no field has
+    )  # the numbers in the text that no other field has
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The numbers a reader looks for first."""
+    """The numbers that a reader looks for first."""
 
     kind: ClassVar[str] = "facts"
     items: tuple[Fact, ...]
@@ -47,7 +47,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class DataTable:
-    """Rows under named columns; cells are raw values, written in the style of their column."""
+    """A table with named columns; cells are raw values, formatted by the style of their column."""
 
     kind: ClassVar[str] = "table"
     caption: str
@@ -55,23 +55,23 @@ class DataTable:
     styles: tuple[str, ...]  # keys of text.numbers.STYLES
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
-    marked: tuple[int, ...] = ()  # rows to be seen first
-    linked: bool = False  # whether the first cell names a row that plots show too
+    marked: tuple[int, ...] = ()  # rows to highlight
+    linked: bool = False  # whether the first cell identifies a row that plots show, too
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A number for each pair of classes: how often one is taken for the other, or how far off."""
+    """A number for each pair of classes: a count of confusions, or a distance."""
 
     kind: ClassVar[str] = "matrix"
     caption: str
     classes: tuple[str, ...]
     counts: tuple[tuple[float, ...], ...]  # [truth][prediction]
     note: str = ""
-    distances: bool = False  # whether small numbers are what matters
+    distances: bool = False  # whether small numbers matter most
 
     def share(self, row: int, column: int) -> float:
-        """Return the share of a true class in a cell; of distances, how near they are."""
+        """Return the share of the true class in a cell; for distances, the nearness."""
         count = self.counts[row][column]
         if self.distances:
             farthest = max(map(max, self.counts)) or 1.0
@@ -103,7 +103,7 @@ class Intervals:
     note: str = ""
 
     def place(self, value: float) -> float:
-        """Return where a value lies, in percent of the width."""
+        """Return the position of a value, in percent of the width."""
         shown = [0.0]
         for item in self.items:
             shown.append(item.value)
@@ -118,7 +118,7 @@ class Intervals:
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """Lines of mathematics in plain letters."""
+    """Lines of mathematics as plain text."""
 
     kind: ClassVar[str] = "equation"
     caption: str
@@ -127,16 +127,16 @@ class Equation:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What one direction of a plot measures, from where to where."""
+    """An axis of a plot: its name and range."""
 
     name: str
     low: float
     high: float
     log: bool = False
-    percent: bool = False  # whether numbers are shares, and read in percent
+    percent: bool = False  # whether values are shares, shown in percent
 
     def place(self, value: float) -> float:
-        """Return where a value lies, from 0 to 1."""
+        """Return the position of a value, from 0 to 1."""
         low = self._scaled(self.low)
         span = self._scaled(self.high) - low
         return (self._scaled(value) - low) / (span or 1.0)
@@ -170,13 +170,13 @@ class Axis:
         return [float(v) for v in step * multiples]
 
     def _step(self) -> float:
-        """Return the smallest of 1, 2, 5 or 10 times a power of ten that needs at most 6 steps."""
+        """Return the smallest of 1, 2, 5 or 10 times a power of ten that gives at most 6 steps."""
         span = self.high - self.low or 1.0
         power = float(10.0 ** np.floor(np.log10(span / 6)))
         return next(m * power for m in (1, 2, 5, 10) if span / (m * power) <= 6)
 
     def _digits(self, labels: list[float]) -> int:
-        """Return how many digits distinguish neighbouring labels."""
+        """Return the number of digits that distinguish adjacent labels."""
         are_whole = all(label.is_integer() and abs(label) < 1e9 for label in labels)
         if self.log or are_whole:
             return 4  # integers are written without decimals
@@ -187,22 +187,22 @@ class Axis:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
-    """Points of a plot, joined by a line, filled as a band or drawn one by one."""
+    """Points of a plot: joined by a line, filled as a band, or drawn as dots."""
 
     name: str
     shape: Literal["line", "band", "dots", "guide", "labels"]
     x: Values  # (n,)
     y: Values  # (n,)
-    look: int = 0  # place of its colour and marker; −1 is that of text
-    tips: tuple[str, ...] = ()  # what each point says
-    rows: tuple[str, ...] = ()  # what each point's row is found by
-    marked: tuple[int, ...] = ()  # points to be seen first
-    upper: Values = ()  # of a band: its other edge
+    look: int = 0  # index of the colour and marker; −1 is the text colour
+    tips: tuple[str, ...] = ()  # tooltip of each point
+    rows: tuple[str, ...] = ()  # key of each point's row
+    marked: tuple[int, ...] = ()  # points to highlight
+    upper: Values = ()  # the other edge of a band
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plot:
-    """A drawing as numbers."""
+    """A plot as numbers."""
 
     kind: ClassVar[str] = "plot"
     key: str
@@ -212,15 +212,15 @@ class Plot:
     series: tuple[Series, ...]
 
     def across(self, value: float) -> str:
-        """Return where a value lies from the left of a drawing 440 wide."""
+        """Return the x position of a value in a drawing 440 wide."""
         return f"{54 + 374 * self.x.place(value):.1f}"
 
     def down(self, value: float) -> str:
-        """Return where a value lies from the top of a drawing 300 high."""
+        """Return the y position of a value in a drawing 300 high, from the top."""
         return f"{256 - 248 * self.y.place(value):.1f}"
 
     def path(self, series: Series) -> str:
-        """Return a line, or the outline of a band, as SVG draws it."""
+        """Return a line, or the outline of a band, as an SVG path."""
         points = list(zip(series.x, series.y, strict=True))
         if len(series.upper):
             points.extend(zip(series.x[::-1], series.upper[::-1], strict=True))
@@ -229,7 +229,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Multiples:
-    """Small drawings of one kind side by side, one for each class."""
+    """Small plots next to each other, one for each class."""
 
     kind: ClassVar[str] = "multiples"
     caption: str
@@ -238,22 +238,22 @@ class Multiples:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """What is found and what is a false alarm, by the posterior from which a class is called."""
+    """Hits and false alarms, by the threshold on the posterior of the positive class."""
 
     kind: ClassVar[str] = "thresholds"
     positive: str
     n_positive: float
     n_negative: float
     auc: float
-    thresholds: tuple[float, ...]  # rising
+    thresholds: tuple[float, ...]  # ascending
     hits: tuple[float, ...]
     false_alarms: tuple[float, ...]
-    start: int  # place of the threshold that is shown first
-    counted: str = "rows"  # or the weight of rows
+    start: int  # index of the threshold that is shown first
+    counted: str = "rows"  # "rows", or the weight of rows
 
     @property
     def precision(self) -> Axis:
-        """The axis of precision, as far as any threshold reaches."""
+        """The axis of precision, up to the highest precision of any threshold."""
         highest = 0.0
         for hits, false_alarms in zip(self.hits, self.false_alarms, strict=True):
             if hits:
@@ -263,7 +263,7 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file that the page carries."""
+    """A file embedded in the page."""
 
     kind: ClassVar[str] = "download"
     name: str
@@ -273,7 +273,7 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Something to copy."""
+    """Code or a command to copy."""
 
     kind: ClassVar[str] = "code"
     caption: str
@@ -285,7 +285,7 @@ class Code:
 class Check:
     """A question about the model, and the answer."""
 
-    subject: str  # what is tested, as the object of a sentence
+    subject: str  # what is tested, as a noun phrase
     question: str
     verdict: str
     answer: str
@@ -293,13 +293,13 @@ class Check:
 
     @property
     def concerns_answer(self) -> bool:
-        """Whether the error or the posteriors depend on it."""
+        """Whether the error or the posteriors depend on this assumption."""
         return self.subject == CALIBRATION
 
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """Questions about the model, one under the other."""
+    """A list of questions about the model."""
 
     kind: ClassVar[str] = "checks"
     items: tuple[Check, ...]
@@ -323,16 +323,16 @@ Block: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Blocks under one heading, and others that a reader unfolds."""
+    """Blocks under a heading, and further blocks that a reader can unfold."""
 
     key: str
     title: str
     blocks: tuple[Block, ...]
     details: tuple[Block, ...] = ()
-    more: str = "More"  # what the details are, for those who unfold them
-    is_folded: bool = False  # whether the whole section is unfolded by its reader
+    more: str = "More"  # label of the folded blocks
+    is_folded: bool = False  # whether the whole section is folded
 
     @property
     def all_blocks(self) -> tuple[Block, ...]:
-        """Open and folded blocks, in their order."""
+        """Open and folded blocks, in order."""
         return (*self.blocks, *self.details)

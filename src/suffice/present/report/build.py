@@ -1,4 +1,4 @@
-"""``sf.report``: from labelled rows to a report, a value that any renderer can write."""
+"""``sf.report``: from labelled rows to a report that can be written in several formats."""
 
 import warnings
 from collections.abc import Callable
@@ -37,9 +37,9 @@ SAMPLE_ROWS = 10_000  # with more rows, a sample is evaluated and drawn
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Report:
-    """What the data is, which classifier to use and why, where it errs, how sure it is.
+    """A report on labelled data: the classifier to use and why, its errors and how sure they are.
 
-    ``write(format)`` gives the page as text, ``save(path)`` writes it by the extension.
+    ``write(format)`` returns the page as text; ``save(path)`` writes it, by its extension.
 
     Examples
     --------
@@ -57,12 +57,12 @@ class Report:
     estimator: Any  # the chosen classifier, fitted on all rows
     comparison: Comparison
     version: str
-    judgement: Findings  # the numbers of the page: verdict, checks, importance, learning curve
-    saved: list[Path] = field(default_factory=list)  # where it was written
+    judgement: Findings  # everything on the page: verdict, checks, importance, learning curve
+    saved: list[Path] = field(default_factory=list)  # files written so far
 
     @property
     def verdict(self) -> str:
-        """Whether the model can be used, how often it errs, what it misses, and every caveat."""
+        """The answer in words: whether to use the model, its error, what it misses, and caveats."""
         return self.answer.text
 
     def write(self, format: str = "html") -> str:
@@ -72,7 +72,7 @@ class Report:
         return RENDERERS[format](self)
 
     def save(self, path: str | Path, format: str | None = None) -> None:
-        """Write the report, atomically, in the format of the extension or in the one given."""
+        """Write the report atomically, in the given format or by the extension."""
         if format is None:
             format = FORMATS.get(Path(path).suffix.lower())
         if format is None:
@@ -85,10 +85,10 @@ class Report:
         self.saved.append(Path(path).resolve())
 
     def save_model(self, path: str | Path) -> None:
-        """Write the chosen classifier, fitted to all rows, to a ``.suffice`` file, never pickle.
+        """Write the chosen classifier, fitted to all rows, to a ``.suffice`` file without pickle.
 
-        ``sf.load`` and ``suffice predict`` read it. A file holds the models of suffice,
-        scikit-learn, LightGBM, XGBoost and CatBoost that predict probabilities; other models raise
+        ``sf.load`` and ``suffice predict`` read it. A file can hold models of suffice,
+        scikit-learn, LightGBM, XGBoost and CatBoost that predict probabilities. Other models raise
         an error.
         """
         portable(self.estimator).save(path)
@@ -138,8 +138,8 @@ def report(
 ) -> Report:
     """Return a report of labelled rows, and write it to ``path`` if one is given.
 
-    It says what the data is, which classifier to use and why, what that model is, where it errs and
-    whether it can be trusted. All errors are on held-out rows.
+    The report describes the data, which classifier to use and why, what that model is, its errors,
+    and whether it can be trusted. All errors are on held-out rows.
 
     Parameters
     ----------
@@ -150,20 +150,20 @@ def report(
     path : str or Path, optional
         Where to write: ``.html`` (one file, no request to anywhere), ``.md`` or ``.json``.
     estimator : classifier, optional
-        The one to report about; by default the simplest that is about as good as the best.
+        The classifier to report on; by default, the simplest that is about as good as the best.
     models, cv, random_state, progress
         As in ``sf.compare``; by default ten folds, or five with at least 2,000 rows. Folds hold out
         every row once.
     sample_weight : array (n,), optional
         Weights of the rows; rows of weight zero are left out.
     name : str, optional
-        What the data are called.
+        Name of the data.
     groups : array (n,), optional
-        Which rows belong together (of one person, batch or year): folds hold out whole groups.
+        Group of each row, such as a person, batch or year. Folds hold out whole groups.
     against : rows, or a pair of rows and labels, optional
-        New rows: which columns have moved, and how often the chosen model is wrong about them.
+        New rows. The report then shows which columns have changed, and the model's error on them.
     fast : bool, default=False
-        A first look: few models, three folds, no figure that takes long.
+        A first look: few models, three folds, and no figures that take long.
 
     Returns
     -------
@@ -239,7 +239,7 @@ def report_of(
         estimator=findings.estimator,
         comparison=findings.comparison,
         version=version("suffice"),
-        # a page does not hold a million rows
+        # a page cannot hold a million rows
         judgement=replace(findings, data=sample, fold_models=()),
     )
 
@@ -254,7 +254,7 @@ def _sections(
     outliers = Outliers.of(findings)
     if provenance is None:
         provenance = Provenance(seed=settings.seed)
-    # what the progress bar names, and what makes the section
+    # label in the progress bar, and the function that makes the section
     stages: list[tuple[str, Callable[[], Section]]] = [
         ("answer", lambda: answer_section(findings, answer)),
         ("certainty", lambda: how_sure(findings, answer.measured, answer.reasons)),

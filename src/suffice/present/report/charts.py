@@ -17,20 +17,20 @@ from suffice.present.report.documented_table import DocumentedTable
 from suffice.present.report.findings import Findings
 from suffice.typing import Codes, Floats
 
-MOST_POINTS = 800  # rows drawn in a plane
-MOST_STEPS = 200  # points of a curve
-MOST_BARS = 24  # of a histogram
-FEWEST_BINS = 4  # of a calibration curve: two or three points show no shape
-NEARLY = 0.9  # correlation with a coordinate above which a column shows nothing new
-FEWEST_VALUES = 8  # distinct values that a feature needs to be an axis for rows
-MOST_HISTOGRAMS = 24  # columns whose distribution is drawn
-MOST_LINES = 4  # classes in one chart; of more, each has its own
-MOST_MULTIPLES = 12  # classes that are drawn each on their own
+MOST_POINTS = 800  # rows drawn in a plane, at most
+MOST_STEPS = 200  # points of a curve, at most
+MOST_BARS = 24  # bars of a histogram, at most
+FEWEST_BINS = 4  # points of a calibration curve, at least; fewer points show no shape
+NEARLY = 0.9  # a column with a larger correlation with a coordinate shows nothing new
+FEWEST_VALUES = 8  # a feature needs this many distinct values to be an axis
+MOST_HISTOGRAMS = 24  # columns with a histogram, at most
+MOST_LINES = 4  # classes in one chart, at most; with more, each class has its own chart
+MOST_MULTIPLES = 12  # classes with a chart of their own, at most
 FARTHEST = 100.0  # largest distance shown, in standard deviations within classes
 
 
 def threshold_chart(findings: Findings) -> page.Thresholds | None:
-    """Return what every threshold on the held-out posterior of one of two classes finds."""
+    """Return hits and false alarms for each threshold on a posterior; None unless two classes."""
     if findings.held_out.logs is None or len(findings.class_names) != 2:
         return None
     return _thresholds(findings)
@@ -47,7 +47,7 @@ def _thresholds(findings: Findings) -> page.Thresholds:
     last = len(curve.thresholds) - 1
     start = min(int(np.searchsorted(curve.thresholds, shown_first)), last)
     kept = np.unique([*_thinned(len(curve.thresholds)), *_least_cost_thresholds(curve), start])
-    # thresholds up to the next posterior of a row find the same rows: show one of few digits
+    # all thresholds up to the next posterior find the same rows; show the shortest one
     thresholds = np.array([curve.short_threshold(i) for i in kept.tolist()])
     place_of_start = int(np.searchsorted(kept, start))
     thresholds[place_of_start] = min(curve.thresholds[start], shown_first)
@@ -67,12 +67,12 @@ def _thresholds(findings: Findings) -> page.Thresholds:
 
 
 def _least_cost_thresholds(curve: CostCurve) -> Codes:
-    """Return the thresholds that have the lowest cost for some cost of a miss and a false alarm.
+    """Return the thresholds that are optimal for some costs of a miss and a false alarm.
 
     They are the vertices of the lower left convex hull of (false alarms, misses).
     """
     hull: list[int] = []
-    # from the last threshold, which has no false alarm, to the first, which misses nothing
+    # from the last threshold (no false alarms) to the first (no misses)
     for i in range(len(curve.thresholds) - 1, -1, -1):
         while len(hull) > 1 and not _turns_left(curve, hull[-2], hull[-1], i):
             hull.pop()
@@ -91,7 +91,7 @@ def _turns_left(curve: CostCurve, first: int, second: int, third: int) -> bool:
 
 
 def calibration_chart(findings: Findings) -> page.Plot | None:
-    """Return observed against stated frequency in bins of equally many rows, with a 95 % band."""
+    """Return observed frequency against posterior in bins of equal counts, with a 95 % band."""
     held_out = findings.held_out
     if held_out.logs is None:
         return None
@@ -119,7 +119,7 @@ def calibration_chart(findings: Findings) -> page.Plot | None:
         bins=int(np.clip(len(stated) // 25, 3, 10)),
         equal_counts=True,
     )
-    n_points = len(np.unique(bins.stated.round(2)))  # nearer ones look like one
+    n_points = len(np.unique(bins.stated.round(2)))  # points within 0.01 look like one
     if n_points < FEWEST_BINS:
         return None
     high = min(1.0, 1.05 * float(max(bins.stated.max(), bins.high.max())))
@@ -151,21 +151,21 @@ def _calibration_tips(bins: Reliability, *, weighted: bool) -> tuple[str, ...]:
 
 
 def _thinned(n: int) -> Codes:
-    """Return at most ``MOST_STEPS`` positions out of n, the first and the last among them."""
+    """Return at most ``MOST_STEPS`` of n positions, including the first and the last."""
     positions = np.linspace(0, n - 1, min(n, MOST_STEPS))
     return np.unique(positions.round().astype(np.intp))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowCharts:
-    """Held-out rows over discriminant coordinates, and over the two best features."""
+    """Plots of held-out rows: over discriminant coordinates, and over the two best features."""
 
     discriminant: page.Plot | None
     features: page.Plot | None
 
     @classmethod
     def of(cls, findings: Findings) -> Self:
-        """Return the charts that the table allows."""
+        """Return the plots that are possible for the table."""
         table = findings.sample.table
         if table.n_features < 2:
             return cls(None, None)
@@ -188,7 +188,7 @@ def _over_discriminant(
     drawn: Codes,
     axes: list[int],
 ) -> page.Plot | None:
-    """Return rows over two coordinates, or over the only one and the best other feature."""
+    """Return rows over two coordinates, or over a single one and the best other feature."""
     if coordinates is None:
         return None
     if coordinates.shape[1] > 1:
@@ -209,7 +209,7 @@ def _over_discriminant(
 
 
 def _is_nearly(x: Floats, coordinate: Floats) -> bool:
-    """Whether rows over both would lie on a line."""
+    """Whether rows plotted over both would lie close to a line."""
     spread = float(np.std(x) * np.std(coordinate))
     covariance = float(np.mean((x - np.mean(x)) * (coordinate - np.mean(coordinate))))
     return abs(covariance) > NEARLY * spread
@@ -234,9 +234,9 @@ def _over_features(findings: Findings, drawn: Codes, axes: list[int]) -> page.Pl
 
 
 def _split_in_halves(codes: Codes, n_classes: int) -> tuple[Codes, Codes]:
-    """Return rows to draw and rows to learn from: every second row of each class.
+    """Return rows to draw and rows to train on: alternate rows of each class.
 
-    Of a large class only some rows are drawn, of a rare class all of its half.
+    Of a large class only some rows are drawn.
     """
     order = np.argsort(codes, kind="stable")
     half = order[1::2]
@@ -255,7 +255,7 @@ def _discriminant_coordinates(
     drawn: Codes,
     others: Codes,
 ) -> Floats | None:
-    """Return coordinates of drawn rows by a discriminant learnt from the others, None if none."""
+    """Return discriminant coordinates of the drawn rows, fitted to the others; None if none."""
     table = findings.sample.table
     try:
         discriminant = LDA(shrinkage="oas").fit_moments(Moments.of_table(table.take(others)))
@@ -274,7 +274,7 @@ def _discriminant_plot(
     x_name: str,
     y_name: str,
 ) -> page.Plot:
-    """Return rows as dots; of many classes they are pale, with names at the class means."""
+    """Return rows as dots; for many classes, pale dots with names at the class means."""
     series = _dots_by_class(findings, xy, rows)
     if findings.has_many_classes:
         caption = (
@@ -318,7 +318,7 @@ def _dots_by_class(findings: Findings, xy: Floats, rows: Codes) -> tuple[page.Se
 
 
 def _class_labels(findings: Findings, xy: Floats, rows: Codes) -> page.Series:
-    """Return names at the middle of the classes, where no other name stands."""
+    """Return names at the class means, as far as they do not overlap."""
     truth = findings.held_out.truth[rows]
     shown = np.unique(truth)
     names = [findings.class_names[k] for k in shown]
@@ -334,8 +334,8 @@ def _class_labels(findings: Findings, xy: Floats, rows: Codes) -> page.Series:
 
 
 def _without_overlap(places: Floats, names: list[str]) -> Codes:
-    """Return positions of names whose letters cover no name before them, outermost first."""
-    # a drawing holds about 46 letters in a line and 15 lines
+    """Return indices of names that do not overlap, preferring names far from the centre."""
+    # a drawing has room for about 46 letters per line and 15 lines
     line_height = 1 / 15
     from_centre = np.square(places - places.mean(0)).sum(1)
     kept: list[int] = []
@@ -359,7 +359,7 @@ def _axis_around(name: str, values: Floats) -> page.Axis:
 
 
 def distributions(findings: Findings) -> list[page.Block]:
-    """Return each class over the numeric columns: histograms, or the share of one value."""
+    """Return a plot of the classes for each numeric column: histograms, or shares of one value."""
     charts: list[page.Block] = []
     table = findings.sample.table
     for j in findings.ranked_features[:MOST_HISTOGRAMS].tolist():
@@ -378,7 +378,7 @@ def distributions(findings: Findings) -> list[page.Block]:
 
 
 def _small_histograms(findings: Findings, j: int, of_class: list[Floats]) -> page.Multiples:
-    """Return a small histogram of each class, on the same axes."""
+    """Return a small histogram for each class, with common axes."""
     whole = _histograms(findings, j, of_class)
     plots = []
     for series in whole.series[:MOST_MULTIPLES]:
@@ -399,7 +399,8 @@ def _small_histograms(findings: Findings, j: int, of_class: list[Floats]) -> pag
 def _shares_of_larger_value(findings: Findings, j: int, of_class: list[Floats]) -> page.Block:
     name = findings.sample.names[j]
     larger = max(x.max() for x in of_class if len(x))
-    value = name if "=" in name else f"{name} = {number(larger)}"  # levels hold "=" already
+    # names of levels already contain "="
+    value = name if "=" in name else f"{name} = {number(larger)}"
     items = []
     for class_name, x in zip(findings.class_names, of_class, strict=True):
         n_larger = int((x == larger).sum())
@@ -446,15 +447,15 @@ def _histograms(findings: Findings, j: int, of_class: list[Floats]) -> page.Plot
 @dataclass(frozen=True, slots=True, eq=False)
 class _Bars:
     edges: Floats
-    has_rows_beyond: bool  # whether the outermost bars hold rows outside of the edges
+    has_rows_beyond: bool  # whether the outermost bars include rows beyond the edges
 
 
 def _bars(of_class: list[Floats]) -> _Bars:
-    """Return bars whose edges split no integer and leave a few distant rows outside."""
+    """Return bars with edges between integers that leave a few distant rows outside."""
     quantiles = np.array([np.quantile(x, (0, 0.02, 0.98, 1)) for x in of_class if len(x)])
     smallest, low = quantiles[:, :2].min(0)
     high, largest = quantiles[:, 2:].max(0)
-    # a few rows far from the others would empty the picture
+    # a few distant rows would squeeze all others into few bars
     margin = (high - low) or np.inf
     start = max(smallest, low - margin)
     end = min(largest, high + margin)
@@ -468,8 +469,8 @@ def _bars(of_class: list[Floats]) -> _Bars:
 
 
 def distances(model: GaussianEstimator, x: Floats, sample: DocumentedTable) -> page.Plot:
-    """Return distances of rows (n, d) from their class mean against those of Gaussian rows."""
-    # of transformed rows
+    """Return distances of rows (n, d) from their class mean against those expected of Gaussians."""
+    # the density of the rows that were already power-transformed
     density: Any = getattr(model.model_.density, "inner", model.model_.density)
     dots = []
     low = np.inf
@@ -502,13 +503,13 @@ def distances(model: GaussianEstimator, x: Floats, sample: DocumentedTable) -> p
 
 
 def _expected_distances(n: int, n_features: int) -> Floats:
-    """Return quantiles of the distance of n Gaussian rows, which is χ-distributed."""
+    """Return the quantiles of the χ distribution for n rows."""
     upper_tail = 1 - (np.arange(n) + 0.5) / n
     return np.asarray(np.sqrt(chdtri(n_features, upper_tail)))
 
 
 def class_distances(findings: Findings, order: Codes) -> page.Matrix | None:
-    """Return how far the means of many classes lie apart, in the order given."""
+    """Return the distances between class means, in a given order, for many classes."""
     moments = findings.moments
     try:
         discriminant = LDA(shrinkage="oas").fit_moments(moments)

@@ -1,4 +1,4 @@
-"""The data: columns, empty cells, classes, suspicious columns, features by separation."""
+"""The section on the data: columns, empty cells, classes, suspicious columns, separation."""
 
 import re
 from collections.abc import Sequence
@@ -26,12 +26,12 @@ from suffice.typing import Floats
 MOST_CLASSES = 12
 MOST_COLUMNS = 30
 MOST_FEATURES = 15
-MOST_CORRELATIONS = 12  # features in a table of correlations
-MOST_COORDINATES = 6  # discriminant coordinates
-MOST_PAIRS = 8  # of collinear columns
-MOST_PATTERNS = 8  # of empty cells
-MOST_EMPTY_COLUMNS = 10  # in a table of patterns
-COLLINEAR = 0.9  # correlation within classes that is worth a word
+MOST_CORRELATIONS = 12  # features in a table of correlations, at most
+MOST_COORDINATES = 6  # discriminant coordinates, at most
+MOST_PAIRS = 8  # collinear pairs of columns, at most
+MOST_PATTERNS = 8  # patterns of empty cells, at most
+MOST_EMPTY_COLUMNS = 10  # columns in a table of patterns, at most
+COLLINEAR = 0.9  # correlations within classes above this are listed
 SCALES = (
     {"low", "medium", "middle", "high"},
     {"small", "medium", "large"},
@@ -42,7 +42,7 @@ Item = TypeVar("Item")
 
 
 def data_summary(findings: Findings, outliers: Outliers | None) -> page.Section:
-    """Return the section that says what the data is."""
+    """Return the section on the data."""
     data = findings.data
     blocks: list[page.Block] = [_facts(findings, outliers)]
     blocks.extend(page.Paragraph(f"{note}.", "note") for note in data.notes)
@@ -61,7 +61,7 @@ def data_summary(findings: Findings, outliers: Outliers | None) -> page.Section:
 
 
 def summary(data: DocumentedTable) -> str:
-    """Return the size of the data in words."""
+    """Return a sentence on the size of the data."""
     rows = counted(data.table.n_rows, "row")
     columns = counted(len(data.columns), "feature" if data.source is None else "column")
     classes = counted(data.table.n_classes, "class")
@@ -120,13 +120,13 @@ def _note_on_constant_features(data: DocumentedTable) -> list[str]:
 
 
 def _with_empty_cells(data: DocumentedTable) -> list[Profile]:
-    """Return columns with empty cells, those with most of them first."""
+    """Return the columns with empty cells, those with the most first."""
     columns = [profile for profile in data.profiles if profile.empty.any()]
     return sorted(columns, key=lambda profile: -profile.empty.sum())
 
 
 def _note_on_empty_cells(findings: Findings) -> list[page.Paragraph]:
-    """Return the share of empty cells by column, and what the chosen model makes of them."""
+    """Return paragraphs on the share of empty cells by column, and how the model treats them."""
     columns = [
         f"{profile.name} ({profile.empty.sum():,}, {percent(profile.empty.mean())})"
         for profile in _with_empty_cells(findings.data)
@@ -186,7 +186,7 @@ def _classes(data: DocumentedTable) -> page.Intervals | page.Paragraph:
 
 
 def _features_by_separation(findings: Findings) -> page.Intervals:
-    """Return the features by how much of their variance lies between the classes."""
+    """Return the features, sorted by the share of their variance between the classes."""
     names = findings.data.names
     share_between = 1 - 1 / (1 + separation(findings.moments))
     shown = _first_of_many(findings.ranked_features.tolist(), MOST_FEATURES)
@@ -228,7 +228,7 @@ def _columns(data: DocumentedTable) -> page.DataTable:
 
 
 def _spread(profile: Profile) -> tuple[float | str, float, float | str, float | str]:
-    """Return mean, standard deviation, minimum and maximum; of dates as days, NaN if none."""
+    """Return mean, standard deviation, minimum and maximum; days for dates, NaN without values."""
     values = profile.values[~profile.empty]
     if profile.kind not in ("number", "date") or not len(values):
         return np.nan, np.nan, np.nan, np.nan
@@ -246,12 +246,12 @@ def _as_date(days: float) -> str:
 
 
 def _first_of_many(items: Sequence[Item], most: int) -> Sequence[Item]:
-    """Return the first ``most`` items, or all where only a few more would be left out."""
+    """Return the first ``most`` items, or all if only a few more exist."""
     return items if len(items) <= 1.2 * most else items[:most]
 
 
 def _patterns_of_empty_cells(data: DocumentedTable) -> list[page.Block]:
-    """Return which cells are empty together, the most frequent patterns first."""
+    """Return the most frequent patterns of cells that are empty together."""
     columns = _with_empty_cells(data)
     shown = columns[:MOST_EMPTY_COLUMNS]
     if len(shown) < 2:
@@ -278,7 +278,7 @@ def _patterns_of_empty_cells(data: DocumentedTable) -> list[page.Block]:
 
 
 def _correlations(findings: Findings) -> list[page.Block]:
-    """Return the correlations within classes of the features that separate the classes most."""
+    """Return the within-class correlations of the features that separate the classes most."""
     moments = findings.moments
     if moments.storage == "diagonal" or findings.data.table.n_features < 2:
         return []
@@ -298,7 +298,7 @@ def _correlations(findings: Findings) -> list[page.Block]:
 
 
 def _canonical_structure(findings: Findings) -> list[page.Block]:
-    """Return Wilks' Λ, and how features correlate with the discriminant coordinates."""
+    """Return Wilks' Λ, and the correlations of features with discriminant coordinates."""
     try:
         separation_test = class_separation(findings.moments)
         discriminant = LDA().fit_moments(findings.moments)
@@ -328,7 +328,7 @@ def _canonical_structure(findings: Findings) -> list[page.Block]:
 
 
 def _collinear_columns(data: DocumentedTable, moments: Moments) -> list[page.Block]:
-    """Return the pairs of columns with the largest correlation within classes."""
+    """Return the pairs of columns with the largest within-class correlation."""
     if moments.storage == "diagonal" or data.table.n_features < 2:
         return []
     correlations = _within_correlations(moments)
@@ -355,7 +355,7 @@ def _collinear_columns(data: DocumentedTable, moments: Moments) -> list[page.Blo
 
 
 def _within_correlations(moments: Moments) -> Floats:
-    """Return the pooled correlations within classes, (d, d); NaN of a constant feature."""
+    """Return the pooled within-class correlations, (d, d); NaN for a constant feature."""
     scatter = moments.pooled_scatter
     scale = np.sqrt(np.maximum(np.diagonal(scatter), 0))
     products = np.outer(scale, scale)

@@ -1,4 +1,4 @@
-"""The labelled table that a report is about, with what a reader must know of it."""
+"""The labelled table of a report, with names and notes for the reader."""
 
 from collections import Counter
 from collections.abc import Sequence, Set
@@ -23,16 +23,16 @@ from suffice.typing import Codes, Flags, Floats, Labels, LabelsLike, RowsLike, W
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
-    """What one column holds."""
+    """Name, kind and values of one column."""
 
     name: str
-    kind: str  # in words
+    kind: str  # "number", "date", "category", or "not used: …"
     empty: Flags  # whether the cell of each row is empty  (n,)
     values: Floats | Codes  # numbers, or codes of levels  (n,)
     levels: tuple[str, ...] = ()
 
     def cell(self, row: int) -> float | str | None:
-        """Return what a row holds: a number, a level or a date; None where it is empty."""
+        """Return the value of a row: a number, a level or a date; None if the cell is empty."""
         if self.empty[row] or self.kind.startswith("not used"):
             return None
         if self.levels:
@@ -49,20 +49,20 @@ class Profile:
 
 @dataclass(frozen=True, eq=False)
 class DocumentedTable:
-    """Rows, what data, target and rows are called, and what a reader must know of them."""
+    """A labelled table with the names of data, target and rows, and notes for the reader."""
 
-    table: Table  # of float64 without gaps: categories as indicators, empty cells filled
-    ids: Labels  # the name of each row  (n,)
-    name: str = "data"  # of the dataset
-    target: str = "class"  # of the column of labels
-    id_name: str = "row"  # of the ids
-    notes: tuple[str, ...] = ()  # what was encoded or left out, in words
-    profiles: tuple[Profile, ...] = ()  # of the columns as they came
-    # The rows as they came, where the table is an encoding of them.
+    table: Table  # complete float64 numbers: categories as indicators, empty cells filled
+    ids: Labels  # id of each row  (n,)
+    name: str = "data"  # name of the dataset
+    target: str = "class"  # name of the label column
+    id_name: str = "row"  # name of the ids
+    notes: tuple[str, ...] = ()  # sentences on what was encoded or left out
+    profiles: tuple[Profile, ...] = ()  # the original columns
+    # The original rows, if ``table`` is an encoding of them.
     source: RowsLike | None = None
-    groups: Codes | None = None  # of rows that belong together  (n,)
-    groups_name: str = "groups"  # of the column that they come from
-    time: Codes | None = None  # rank of the time of each row, if a user gave times  (n,)
+    groups: Codes | None = None  # group of each row  (n,)
+    groups_name: str = "groups"  # name of the group column
+    time: Codes | None = None  # rank of each row's time, if the user passed times  (n,)
 
     @classmethod
     def of(
@@ -78,7 +78,7 @@ class DocumentedTable:
         time: LabelsLike | None = None,
         dates: Sequence[str] = (),
     ) -> Self:
-        """Return users' rows: all of positive weight, and all columns that hold information."""
+        """Return a user's rows with positive weight, and all columns that are informative."""
         if type(X).__module__.startswith("pyarrow"):
             X = pl.DataFrame(X)
         if isinstance(X, (list, tuple)):
@@ -125,12 +125,12 @@ class DocumentedTable:
 
     @property
     def rows(self) -> RowsLike:
-        """What classifiers learn from: the rows as they came."""
+        """The rows for training classifiers, in their original form."""
         return self.table.x if self.source is None else self.source
 
     @property
     def named_rows(self) -> RowsLike:
-        """The rows as a fitted classifier reads them, columns named."""
+        """The rows in the form a fitted classifier reads, with named columns."""
         return self.frame if self.source is None else self.source
 
     @property
@@ -143,7 +143,7 @@ class DocumentedTable:
 
     @property
     def rows_are_numbered(self) -> bool:
-        """Whether ids are the numbers of rows, from 0 on, rather than a column or labels."""
+        """Whether ids are row numbers from 0, not a column or an index."""
         is_whole = self.ids.dtype.kind in "iu"
         return self.id_name == "row" and is_whole and bool(self.ids.min() == 0)
 
@@ -154,7 +154,7 @@ class DocumentedTable:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """The features as a frame with names."""
+        """The features as a named frame."""
         return pl.DataFrame(self.table.x, schema=list(self.names))
 
     def take(self, rows: Codes) -> Self:
@@ -173,12 +173,12 @@ class DocumentedTable:
         )
 
     def sampled(self, n_rows: int, seed: int) -> tuple[Self, Self | None]:
-        """Return these rows, or a seeded sample of them and at most as many others."""
+        """Return all rows; or a seeded sample, and at most as many other rows."""
         if self.table.n_rows <= n_rows:
             return self, None
         kept = stratified_sample(self.table.codes, n_rows, seed)
         if self.groups is not None:
-            # other rows are of the same groups: errors on them would be too small
+            # the other rows belong to the same groups, so errors on them would be too small
             return self.take(kept), None
         others = np.delete(np.arange(self.table.n_rows), kept)
         drawn = np.random.default_rng(seed).permutation(others)[:n_rows]
@@ -195,7 +195,7 @@ def _refuse_repeated_names(names: Sequence[str]) -> None:
 
 
 def _profiles(table: Table, names: Sequence[str], dates: Set[str]) -> tuple[Profile, ...]:
-    """Return what each column holds, in the order of the rows as they came."""
+    """Return the profile of each column, in the order of the original rows."""
     schema = table.schema
     columns: Sequence[Column] = [Number(name) for name in names]
     if schema is not None:
@@ -204,7 +204,8 @@ def _profiles(table: Table, names: Sequence[str], dates: Set[str]) -> tuple[Prof
     levels = iter(())
     if schema is not None and table.indicators is not None:
         levels = iter(table.indicators.T[len(schema.filled) :])
-    nothing_empty = np.zeros(table.n_rows, bool)  # shared by all columns without empty cells
+    # shared by all columns without empty cells, to save memory
+    nothing_empty = np.zeros(table.n_rows, bool)
     profiles = []
     for column in columns:
         if isinstance(column, Number):
@@ -215,7 +216,7 @@ def _profiles(table: Table, names: Sequence[str], dates: Set[str]) -> tuple[Prof
         elif isinstance(column, Category):
             codes: Codes = np.asarray(next(levels))
             empty = codes < 0
-            if column.missing:  # the last level stands for empty cells
+            if column.missing:  # the last level means an empty cell
                 empty = empty | (codes == len(column.levels))
             profiles.append(Profile(column.name, "category", empty, codes, column.level_names))
         else:
@@ -226,7 +227,7 @@ def _profiles(table: Table, names: Sequence[str], dates: Set[str]) -> tuple[Prof
 
 
 def _notes_on_columns(table: Table) -> tuple[str, ...]:
-    """Return how the columns of a mixed or incomplete table are read, in words."""
+    """Return sentences on how the columns of a mixed or incomplete table are read."""
     if table.schema is None:
         return ()
     categories = [c for c in table.schema.columns if isinstance(c, Category)]

@@ -1,4 +1,4 @@
-"""Contributions and accumulated local effects: how cells of a row change its posteriors."""
+"""Contributions and accumulated local effects: how the cells of a row change its posteriors."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,20 +16,20 @@ SMALLEST_LOG_POSTERIOR = -20.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExplainedModel:
-    """A fitted classifier, rows that it reads, and its classes."""
+    """A fitted classifier, rows in the form it reads, and its classes."""
 
     estimator: SklearnClassifier
     rows: Any  # an array or a frame  (n, d)
     classes: Labels  # (K,)
 
     def log_posteriors(self, source_rows: Codes) -> Floats | None:
-        """Return log p(k | x), (m, K), of rows combined cell by cell, None if it states none."""
+        """Return log p(k | x), (m, K), of combined rows; None without posteriors."""
         combined = combined_rows(self.rows, source_rows)
         return log_posteriors(self.estimator, combined, self.classes)
 
 
 def combined_rows(rows: Any, source_rows: Codes) -> Any:
-    """Return m rows whose cell (i, j) is the cell of column j in row ``source_rows[i, j]``."""
+    """Return m rows; cell (i, j) is the cell of column j in row ``source_rows[i, j]``."""
     n_columns = source_rows.shape[1]
     if hasattr(rows, "iloc"):
         import pandas as pd
@@ -51,7 +51,7 @@ def log_posteriors(
     rows: RowsLike,
     classes: Labels,
 ) -> Floats | None:
-    """Return log p(k | x), (n, K), at least −20, or None if the classifier states none."""
+    """Return log p(k | x), (n, K), at least −20; None without posteriors."""
     logs = log_posteriors_of(estimator, rows, classes)
     if logs is None:
         return None
@@ -64,7 +64,7 @@ def contributions(
     pairs: Codes,
     groups: list[Codes],
 ) -> Floats | None:
-    """Return the log odds of each reference row, and what each group of columns adds, (m, 1 + G).
+    """Return the log odds of each reference row, and the part of each column group, (m, 1 + G).
 
     The cells of a reference row are replaced by those of the explained row, one group of columns
     after the other. The replacement runs once in the order of the groups and once in reverse, and
@@ -77,7 +77,7 @@ def contributions(
     pairs : (m, 2)
         Classes a and b of the log odds log p(a | x) − log p(b | x).
     groups : list of G arrays
-        Columns that are replaced together.
+        Columns to replace together.
     """
     replaced = replacements(groups, model.rows.shape[1])
     forwards = _log_odds_by_step(model, who, pairs, replaced)
@@ -93,7 +93,7 @@ def _log_odds_by_step(
     pairs: Codes,
     from_row: Flags,
 ) -> Floats | None:
-    """Return log odds (m, S) of reference rows, with the cells ``from_row`` (S, d) replaced."""
+    """Return log odds (m, S) of reference rows, with cells replaced if ``from_row`` (S, d)."""
     n_steps, n_columns = from_row.shape
     explained = who[:, 0, None, None]
     reference = who[:, 1, None, None]
@@ -115,10 +115,10 @@ def local_effects(
 ) -> tuple[Floats, Floats] | None:
     """Return edges (b,) of a column and the accumulated local effect on each posterior, (b, K).
 
-    Effects are differences of posteriors: their mean over the rows is zero, and over the classes
-    they sum to zero. Every row is moved only to the edges of its own bin, so no point is far from
-    the data. The result is None if the column has fewer than two bins or the classifier has no
-    posteriors. Apley & Zhu (2020), *JRSS B* 82, 1059–1086.
+    Effects are differences of posteriors. Their mean over the rows is zero, and so is their sum
+    over the classes. Each row is moved only to the edges of its own bin, so no point is far from
+    the data. None if the column has fewer than two bins, or if the classifier has no posteriors.
+    Apley & Zhu (2020), *JRSS B* 82, 1059–1086.
     """
     order = np.argsort(values, kind="stable")
     quantiles = np.linspace(0, len(order) - 1, bins + 1).round().astype(int)
@@ -151,7 +151,7 @@ def _posteriors_moved(
     column: int,
     source_rows: Codes,
 ) -> Floats | None:
-    """Return posteriors (n, K) of rows whose cell in one column comes from ``source_rows``."""
+    """Return posteriors (n, K) of rows with one column's cells taken from ``source_rows``."""
     n_rows, n_columns = model.rows.shape
     cells = np.repeat(np.arange(n_rows)[:, None], n_columns, axis=1)
     cells[:, column] = source_rows

@@ -19,29 +19,30 @@ from suffice.present.report.effects import ExplainedModel, local_effects, log_po
 from suffice.present.report.findings import Findings
 from suffice.typing import Codes, Floats
 
-MOST_EFFECTS = 4  # columns whose effect is shown
-MOST_OPEN_EFFECTS = 2  # charts of an effect that are not folded
-MOST_ROWS = 500  # rows that an effect is averaged over
-MOST_NAMES = 5  # columns named in the first sentence
-MOST_LEVELS = 8  # of a categorical column
-MOST_LEVELS_OF_TREE = 5  # that are written out
-FEWEST_VALUES = 4  # distinct values of a column that is drawn as a curve
-MOST_AVERAGED = 6  # settings of an average that are shown
-MOST_PAIRS = 3  # pairs of classes whose boundary is written out
-MOST_LINEAR_FEATURES = 6  # of a linear boundary that is written out
-MOST_QUADRATIC_FEATURES = 2  # of a quadratic boundary that is written out
-MOST_COEFFICIENTS = 10  # rows of the table of coefficients, which is not folded
-MOST_FEATURES = 15  # rows of a table of parameters
-MOST_CLASSES = 9  # columns of a table of parameters
+MOST_EFFECTS = 4  # columns with an effect, at most
+MOST_OPEN_EFFECTS = 2  # charts of effects that are not folded, at most
+MOST_ROWS = 500  # rows used for an effect, at most
+MOST_NAMES = 5  # columns named in the first sentence, at most
+MOST_LEVELS = 8  # levels shown of a categorical column, at most
+MOST_LEVELS_OF_TREE = 5  # levels of a tree that are written out, at most
+FEWEST_VALUES = 4  # with fewer distinct values, a column is not drawn as a curve
+MOST_AVERAGED = 6  # settings of an average that are shown, at most
+MOST_PAIRS = 3  # pairs of classes whose boundary is written out, at most
+MOST_LINEAR_FEATURES = 6  # features of a linear boundary that is written out, at most
+MOST_QUADRATIC_FEATURES = 2  # features of a quadratic boundary that is written out, at most
+MOST_COEFFICIENTS = 10  # rows of the table of coefficients, which is not folded, at most
+MOST_FEATURES = 15  # rows of a table of parameters, at most
+MOST_CLASSES = 9  # columns of a table of parameters, at most
 
 
 def explanation(findings: Findings) -> page.Section:
     """Return the section that explains the chosen model."""
     effect_charts = effects(findings)
-    # small drawings of each of many classes need more room than the open part has
+    # with many classes, each has small plots, which need more room than the open part has
     n_open_effects = 0 if len(findings.class_names) > MOST_LINES else MOST_OPEN_EFFECTS
     if _is_explained_by_coefficients(findings):
-        n_open_effects = min(n_open_effects, 1)  # coefficients say the same
+        # the coefficients contain the same information
+        n_open_effects = min(n_open_effects, 1)
     blocks = [*importance(findings), *effect_charts[:n_open_effects]]
     details = [*effect_charts[n_open_effects:]]
     folded = ["effects of columns"] if details else []
@@ -51,7 +52,7 @@ def explanation(findings: Findings) -> page.Section:
         folded.append("rows over two columns")
     model_blocks = chosen_model(findings)
     n_open = 2 if _is_explained_by_coefficients(findings) else 1
-    blocks.extend(model_blocks[:n_open])  # the model in words, and its coefficients
+    blocks.extend(model_blocks[:n_open])  # a description of the model, and its coefficients
     details.extend(model_blocks[n_open:])
     if any(isinstance(block, page.Code) for block in model_blocks[n_open:]):
         folded.append("the tree")
@@ -70,7 +71,7 @@ def explanation(findings: Findings) -> page.Section:
 
 
 def first_picture(findings: Findings) -> page.Plot | None:
-    """Return the one picture of the first screen: held-out rows, misclassified ones outlined."""
+    """Return the first picture of the page: held-out rows, with misclassified ones outlined."""
     if findings.sample.source is None and findings.sample.table.n_features == 1:
         return _posterior_over_only_feature(findings)
     return RowCharts.of(findings).discriminant
@@ -83,7 +84,7 @@ def first_picture(findings: Findings) -> page.Plot | None:
 class _Loss:
     name: str
     axis: str
-    style: str  # of suffice.core.text.numbers
+    style: str  # a key of suffice.core.text.numbers.STYLES
     unit: str
 
 
@@ -94,7 +95,7 @@ LOSSES = {
 
 
 def importance(findings: Findings) -> list[page.Block]:
-    """Return which columns the chosen model needs."""
+    """Return blocks on which columns the chosen model needs."""
     if findings.fast and not findings.importance:
         left_out = (
             "A first look: importance, effects, learning curve and simulations are left out."
@@ -155,7 +156,7 @@ def _importance_note(findings: Findings) -> str:
 
 
 def effects(findings: Findings) -> list[page.Block]:
-    """Return how the posterior changes with the columns that are needed most."""
+    """Return blocks on how the posterior changes with the most important columns."""
     has_one_feature = findings.sample.source is None and findings.sample.table.n_features == 1
     if has_one_feature:
         return []  # the first picture shows the posterior itself
@@ -165,7 +166,7 @@ def effects(findings: Findings) -> list[page.Block]:
 
 
 def _posterior_over_only_feature(findings: Findings) -> page.Plot | None:
-    """Return the posterior over the only feature; of two classes also the rows, at 0 and 1."""
+    """Return the posterior over the only feature; for two classes also the rows, at 0 and 1."""
     x = findings.sample.table.x[:, 0]
     name = findings.sample.names[0]
     grid = np.linspace(x.min(), x.max(), 121)
@@ -201,7 +202,7 @@ def _posterior_over_only_feature(findings: Findings) -> page.Plot | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Curves:
-    """A curve of each class over one column: posteriors, or effects on them."""
+    """Curves over one column, one for each class: posteriors, or effects on them."""
 
     column: int
     name: str
@@ -223,7 +224,7 @@ def _effects_of_columns(findings: Findings) -> list[page.Block]:
         effect = _effect_of_column(findings, positions[name])
         if effect is None:
             continue
-        # no posterior changes by more than 1: small effects were added up far from the rows
+        # posteriors change by at most 1, so larger effects were accumulated far from the rows
         if float(np.ptp(effect.values, axis=0).max()) > 1:
             notes.append(page.Paragraph(_no_effect_alone(name), "note"))
         else:
@@ -252,7 +253,7 @@ def _effects_of_columns(findings: Findings) -> list[page.Block]:
 
 
 def _one_class_each(plot: page.Plot) -> page.Multiples:
-    """Return a small drawing of each line of a plot, on the same axes."""
+    """Return a small plot for each line of a plot, with common axes."""
     plots = []
     for series in plot.series:
         one = page.Plot(
@@ -275,7 +276,7 @@ def _no_effect_alone(name: str) -> str:
 
 def _effect_of_column(findings: Findings, j: int) -> _Curves | None:
     profile = findings.sample.profiles[j]
-    # regularly spaced rows in the order of their classes hold some of each class
+    # rows sorted by class and taken at equal steps represent all classes
     by_class = np.argsort(findings.sample.table.codes, kind="stable")
     observed = by_class[~profile.empty[by_class]]
     step = max(1, int(np.ceil(len(observed) / MOST_ROWS)))
@@ -308,7 +309,7 @@ def _effect_caption(findings: Findings, name: str) -> str:
 
 
 def _shown_classes(findings: Findings, curves: _Curves) -> list[int]:
-    """Return the class that is looked for, or of several classes those that move most."""
+    """Return the positive class of two, or the classes whose curves vary most."""
     if len(findings.class_names) == 2:
         return [findings.positive]
     movement = np.ptp(curves.values, axis=0)
@@ -324,7 +325,7 @@ def _curves_plot(
     style: str,
     dots: page.Series | None = None,
 ) -> page.Plot:
-    """Return the curves of some classes over a column; ``style`` writes their values."""
+    """Return the curves of some classes over a column; ``style`` formats their values."""
     has_two_classes = len(findings.class_names) == 2
     series = [] if dots is None else [dots]
     for k in _shown_classes(findings, curves):
@@ -354,7 +355,7 @@ def _curves_plot(
 
 
 def posterior_by_level(findings: Findings, column: Profile) -> page.DataTable:
-    """Return average posteriors of the rows of each level; of two classes also the truth."""
+    """Return the average posterior per level; for two classes also the observed share."""
     code_of_empty = len(column.levels) if column.levels else np.nan
     values = np.where(column.empty, code_of_empty, column.values)
     levels, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
@@ -392,7 +393,7 @@ def posterior_by_level(findings: Findings, column: Profile) -> page.DataTable:
 
 
 def chosen_model(findings: Findings) -> list[page.Block]:
-    """Return what the chosen model is: in words, as an equation, and its parameters."""
+    """Return blocks on the chosen model: a description, an equation, and parameters."""
     if hasattr(findings.estimator, "choices_"):
         return _averaged_model(findings)
     if findings.gaussian is None:
@@ -437,7 +438,7 @@ def _model_without_densities(findings: Findings) -> list[page.Block]:
 
 
 def _rules_of_tree(findings: Findings) -> page.Code | None:
-    """Return the first levels of a single decision tree as text, None for any other model."""
+    """Return the first levels of a single decision tree as text; None for any other model."""
     tree: Any = core(findings.estimator)
     if type(tree).__name__ != "DecisionTreeClassifier":
         return None
@@ -460,14 +461,14 @@ def _rules_of_tree(findings: Findings) -> page.Code | None:
 
 
 def _is_explained_by_coefficients(findings: Findings) -> bool:
-    """Whether the model is linear, and not one with densities, whose parameters say more."""
+    """Whether the model is linear and has no density, whose parameters would say more."""
     return findings.gaussian is None and hasattr(core(findings.estimator), "coef_")
 
 
 def _coefficients(findings: Findings) -> page.DataTable | None:
-    """Return the coefficients of a linear model that is not Gaussian, those that matter most first.
+    """Return the coefficients of a linear model without densities, the most important first.
 
-    A feature matters by its largest coefficient times its standard deviation.
+    Importance is the largest coefficient of a feature times its standard deviation.
     """
     fitted = findings.estimator
     model: Any = core(fitted)  # the last step of a pipeline
@@ -506,11 +507,11 @@ def _coefficients(findings: Findings) -> page.DataTable | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _LinearFeatures:
-    """What the coefficients of a linear model multiply."""
+    """The features that the coefficients of a linear model multiply."""
 
     names: tuple[str, ...]  # (d,)
-    scales: Floats  # standard deviations over the evaluated rows; 1 if not known  (d,)
-    are_scaled: bool = False  # whether a step before the model changes units
+    scales: Floats  # standard deviations over the evaluated rows; 1 if unknown  (d,)
+    are_scaled: bool = False  # whether an earlier step changes units
 
 
 def _features_of_coefficients(findings: Findings, model: Any) -> _LinearFeatures:
@@ -538,7 +539,7 @@ def _score_names(classes: tuple[str, ...], n_scores: int) -> tuple[str, ...]:
 
 
 def model_in_words(findings: Findings) -> str:
-    """Return what kind of Gaussian model was chosen, by its fitted covariances."""
+    """Return a description of the Gaussian model, by its fitted covariances."""
     model = findings.gaussian
     density = model.model_.density
     sentences = [f"{findings.name} fits one Gaussian to each class."]
@@ -574,7 +575,7 @@ def _is_diagonal(covariances: Floats) -> bool:
 
 
 def _regularisation(model: GaussianEstimator) -> list[str]:
-    """Return the settings that regularise a Gaussian classifier, in words."""
+    """Return a description of the settings that regularise a Gaussian classifier."""
     settings = model.settings_
     words = []
     if isinstance(settings.pooling, (int, float)):
@@ -627,7 +628,7 @@ def _averaged_model(findings: Findings) -> list[page.Block]:
 
 
 def _score(model: GaussianEstimator) -> tuple[str, ...]:
-    """Return the score of a Gaussian classifier, its posterior, and what the letters mean."""
+    """Return the score of a Gaussian classifier, its posterior, and the meaning of symbols."""
     density = model.model_.density
     is_transformed = model.moments_.power is not None
     z = "z" if is_transformed else "x"
@@ -650,7 +651,7 @@ def _score(model: GaussianEstimator) -> tuple[str, ...]:
 def _boundaries(model: Any, *, is_linear: bool) -> list[page.Block]:
     """Return the boundary between each pair of classes, unless there are many pairs.
 
-    As in the table of coefficients, the later class counts against the earlier one.
+    As in the table of coefficients, positive values favour the later class.
     """
     classes = model.classes_.tolist()
     pairs = list(combinations(classes, 2))
@@ -668,7 +669,7 @@ def _boundaries(model: Any, *, is_linear: bool) -> list[page.Block]:
 
 
 def _parameters(findings: Findings) -> list[page.Block]:
-    """Return priors, and means or coefficients of the features that matter most."""
+    """Return priors, and the means or coefficients of the most important features."""
     if len(findings.class_names) > MOST_CLASSES:
         return []
     model = findings.gaussian

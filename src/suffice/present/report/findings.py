@@ -1,4 +1,4 @@
-"""Findings that a report is written from: models compared on the same folds, one of them chosen."""
+"""Findings for a report: models compared on the same folds, and the chosen model."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -41,37 +41,39 @@ from suffice.selection.validation.folds import Folds
 from suffice.typing import Codes, LabelsLike, SklearnClassifier
 
 FAST_MODELS = ("LDA", "GaussianNB", "logistic regression", "decision tree", "random forest")
-SEARCHING_MODELS = ("RDA", "AutoGaussian")  # choose their own regularisation
-MANY_CLASSES = 9  # beyond which curves and clouds of every class hide each other
+SEARCHING_MODELS = ("RDA", "AutoGaussian")  # models that search for their own regularisation
+MANY_CLASSES = 9  # with more classes, curves and clouds hide each other
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """All that a report is written from: rows, models compared on them, and the chosen one."""
+    """Everything a report is written from: rows, compared models, and the chosen model."""
 
     data: DocumentedTable
-    sample: DocumentedTable  # the evaluated rows: all, unless there are many
-    comparison: Comparison  # its reference is the chosen one
-    estimator: Any  # fitted on all rows, or on those judged where that would take too long
-    gaussian: Any  # the Gaussian classifier behind it, None where there is none
-    held_out: Predictions  # of the evaluated rows, in order, each while it was held out
+    sample: DocumentedTable  # the evaluated rows: all rows, or a sample if there are many
+    comparison: Comparison  # its reference is the chosen model
+    estimator: Any  # fitted on all rows, or on the evaluated rows if all would take too long
+    gaussian: Any  # a Gaussian classifier with the same equations; None if there is none
+    held_out: Predictions  # held-out predictions of the evaluated rows, in order
     checks: DataChecks
-    calibration: Calibration | None  # of held-out posteriors, None where there are none
+    # calibration of held-out posteriors; None without posteriors
+    calibration: Calibration | None
     verdict: Verdict
-    importance: tuple[Importance, ...]  # of the columns as they came, largest first
+    importance: tuple[Importance, ...]  # importance of the original columns, largest first
     growth: Growth | None  # the expected error with more rows
     fast: bool  # whether simulations, importance and learning curve were left out
-    learnt_from: str = "all rows"  # what the estimator was fitted to
-    fold_models: tuple[Any, ...] = ()  # the classifier of each fold, while the page is made
+    learnt_from: str = "all rows"  # the rows that the estimator was fitted to
+    # the classifier of each fold, kept while the page is made
+    fold_models: tuple[Any, ...] = ()
 
     @property
     def name(self) -> str:
-        """What the chosen one is called among the models."""
+        """Name of the chosen model."""
         return self.comparison.reference
 
     @property
     def outcome(self) -> Outcome:
-        """What held-out rows say of the chosen one."""
+        """Held-out result of the chosen model."""
         return self.comparison[self.name]
 
     @property
@@ -81,7 +83,7 @@ class Findings:
 
     @property
     def counted(self) -> str:
-        """What tables of held-out rows count."""
+        """The unit of tables of held-out rows: rows, or their weight."""
         return "rows" if self.sample.table.weight is None else "weight of rows"
 
     @cached_property
@@ -110,7 +112,7 @@ class Findings:
         return np.asarray(np.argsort(-ratio, kind="stable"))
 
     def predicted_class(self, row: int) -> str:
-        """Return the class predicted for an evaluated row, or a note that there is none."""
+        """Return the predicted class of an evaluated row, or a note that there is none."""
         k = self.held_out.predicted[row]
         return self.class_names[k] if k >= 0 else "none"
 
@@ -126,12 +128,12 @@ class Findings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportSettings:
-    """Which models are compared, and how."""
+    """Which models to compare, and how."""
 
-    # The one that the report is about, if a person chose it.
+    # The model to report on, if the user chose it.
     estimator: SklearnClassifier | None = None
     models: ModelsLike = None  # names, estimators or a mapping of both
-    cv: FoldsLike | None = None  # number of folds, a splitter of scikit-learn, or splits
+    cv: FoldsLike | None = None  # number of folds, a scikit-learn splitter, or splits
     seed: int = 0
     progress: Wish = None
     fast: bool = False  # a first look: few models, three folds, no simulation
@@ -141,7 +143,7 @@ class ReportSettings:
         n_fits: int,
         size: FitSize,
     ) -> tuple[tuple[ComparedModel, ...], tuple[str, ...]]:
-        """Return the models to compare, a given estimator first, and those that take too long."""
+        """Return the models to compare, a given estimator first, and notes on those left out."""
         models = self.models
         is_first_look = models is None and self.fast
         if is_first_look:
@@ -179,8 +181,9 @@ def judge(
     settings: ReportSettings,
     others: DocumentedTable | None = None,
 ) -> Findings:
-    """Return the models compared on the rows of ``sample``, and the chosen one fitted on all."""
-    checks = _data_checks(data)  # first: it needs memory for all rows, and models keep theirs
+    """Return the models compared on the rows of ``sample``, and the chosen one fitted to all."""
+    # before the models, because the checks need memory for all rows
+    checks = _data_checks(data)
     folds = _folds(sample, settings, are_there_others=others is not None)
     members, left_out = settings.members(len(folds.splits), size_of(folds))
     comparison = compared(
@@ -296,7 +299,7 @@ def _with_data_caveats(
 
 
 def _without_answered_hint(checks: DataChecks, comparison: Comparison) -> DataChecks:
-    """Return the checks without a hint at a date or at groups whose error is known."""
+    """Return the checks without a hint at dates or groups if the error for these was measured."""
     errors = comparison.real_errors
     if errors is None:
         return checks
@@ -311,10 +314,10 @@ def _without_answered_hint(checks: DataChecks, comparison: Comparison) -> DataCh
 def _with_real_errors(
     comparison: Comparison, member: ComparedModel, sample: DocumentedTable, seed: int
 ) -> Comparison:
-    """Return a comparison with the errors of unseen groups and later rows, where columns have them.
+    """Return a comparison with the errors for unseen groups and later rows, if columns have them.
 
-    Without given groups, a column that seems to number persons or sites is tried by itself; without
-    given times, the first column of dates is.
+    Without given groups, a column that seems to identify persons or sites is used. Without given
+    times, the first date column is used.
     """
     complete = {p.name: p for p in sample.profiles if p.kind != "date" and not p.empty.any()}
     used = {
@@ -352,9 +355,9 @@ def _folds(
     *,
     are_there_others: bool,
 ) -> Folds:
-    """Return folds that hold out every row once, as what the page says of rows supposes."""
+    """Return folds that hold out every row once, which the sentences on the page require."""
     cv = settings.cv
-    # other rows, if any, test the choice: three folds suffice to make it
+    # if other rows test the choice, three folds suffice to make it
     if cv is None and (settings.fast or are_there_others):
         cv = 3
     table = sample.table
@@ -379,13 +382,13 @@ def _data_checks(data: DocumentedTable) -> DataChecks:
     rows = data.table if data.source is None else data.source
     with recorded_warnings():
         checks = data_checks(rows, data.table.labels, dates)
-    if data.groups is not None:  # rows that belong together are held out together
+    if data.groups is not None:  # whole groups are already held out
         checks = replace(checks, together="")
     return checks
 
 
 def _error_on(others: DocumentedTable, fitted_model: SklearnClassifier) -> ChoiceEstimate:
-    """Return how often a model is wrong about rows that it did not learn from."""
+    """Return the error of a model on rows that it was not trained on."""
     wrong = np.asarray(fitted_model.predict(others.named_rows)) != others.table.labels
     return ChoiceEstimate.of_rows(wrong, others.table.weights)
 
@@ -396,18 +399,18 @@ def _learning_curve(
     folds: Folds,
     seed: int,
 ) -> Growth | None:
-    """Return the expected error with more rows, None where a fit takes long or rows have groups."""
+    """Return the expected error with more rows; None if a fit takes long or rows have groups."""
     size = size_of(folds)
     seconds = max(seconds_to_fit(member.name, size), 1e-10 * size.columns**3, 1e-3)
-    # with groups, more rows could be of the same groups or of new ones
+    # with groups, it is unclear whether more rows would come from the same groups
     if seconds > 1 or outcome.groups is not None:
         return None
-    n_repeats = int(np.clip(0.5 / seconds, 3, 8))  # as many as a few seconds allow
+    n_repeats = int(np.clip(0.5 / seconds, 3, 8))  # as many as take a few seconds
     return growth(member, folds, outcome, n_repeats=n_repeats, seed=seed)
 
 
 def _without_fold_models(comparison: Comparison, n_parameters: float) -> Comparison:
-    """Return a comparison without classifiers, and with the size of the one fitted on all rows."""
+    """Return a comparison without classifiers, and with the final model's number of parameters."""
     outcomes = []
     for outcome in comparison.outcomes:
         if outcome.name == comparison.reference:
@@ -432,7 +435,7 @@ def _calibration(held_out: Predictions, simulations: int) -> Calibration | None:
 
 
 def fitted_on(data: DocumentedTable, estimator: SklearnClassifier) -> SklearnClassifier:
-    """Return a copy of an estimator fitted on all rows, from moments where they suffice."""
+    """Return a copy of an estimator fitted to all rows, from moments if they suffice."""
     learner = learner_of(estimator, data.rows, is_plain=data.source is None)
     if isinstance(learner, FromMoments):
         moments = Moments.of_table(data.table, storage=learner.storage, fourth=learner.fourth)
@@ -444,12 +447,12 @@ def gaussian_behind(
     fitted_model: SklearnClassifier,
     data: DocumentedTable,
 ) -> GaussianEstimator | None:
-    """Return the single Gaussian classifier whose equations stand for a fitted one, or None."""
+    """Return a single Gaussian classifier with the equations of a fitted one, or None."""
     best = getattr(fitted_model, "best_estimator_", fitted_model)
     if not isinstance(best, GaussianEstimator):
         return None
     gaussian: GaussianEstimator = clone(best)
-    # what it chose by itself becomes a setting
+    # settings that were chosen automatically become fixed
     chosen = best.settings_
     left_open = best.settings().open_settings
     if "pooling" in left_open:
@@ -461,7 +464,7 @@ def gaussian_behind(
     if data.source is None:
         gaussian.set_params(power=best.moments_.power)
         return gaussian.fit_moments(best.moments_)
-    # of mixed rows, a Gaussian classifier of the encoded rows
+    # for mixed rows, a Gaussian classifier of the encoded rows
     power = None if best.power is None else "yeo-johnson"
     gaussian.set_params(categorical=None, missing="marginal", power=power)
     return gaussian.fit(data.frame, data.table.labels, data.table.weight)

@@ -1,4 +1,4 @@
-"""How sure the answer is: how it was measured, calibration, more rows, and tests of assumptions."""
+"""The section on certainty: how errors were measured, calibration, more rows, assumptions."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from suffice.typing import Floats
 
 
 def how_sure(findings: Findings, measured: str, reasons: tuple[str, ...]) -> page.Section:
-    """Return the section that says how far the answer can be relied on."""
+    """Return the section on how certain the answer is."""
     assumptions = Assumptions.of(findings)
     blocks: list[page.Block] = [page.Paragraph(measured)]
     blocks.extend(page.Paragraph(reason) for reason in reasons)
@@ -41,7 +41,7 @@ def _would_more_rows_help(findings: Findings) -> str:
 
 
 def _learning_curve(findings: Findings) -> page.Plot | None:
-    """Return the error by the number of training rows, None where it was not computed."""
+    """Return the error by the number of training rows; None if it was not computed."""
     growth = findings.growth
     if growth is None:
         return None

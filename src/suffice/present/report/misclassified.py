@@ -1,4 +1,4 @@
-"""Where the chosen model errs: held-out confusion, misclassified rows, outliers."""
+"""The section on errors: held-out confusion, misclassified rows, outliers."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -16,25 +16,25 @@ from suffice.present.report.effects import ExplainedModel, contributions
 from suffice.present.report.findings import Findings
 from suffice.typing import Codes, Floats
 
-MOST_ROWS = 10  # rows or pairs of classes shown
-MOST_WORST = 6  # rows of the smallest posteriors shown
-MOST_PARTS = 5  # columns shown with their contribution
-MOST_COLUMNS = 300  # columns whose contribution is computed one by one
-BLOCK_ROWS = 65_536  # rows whose density is computed at once
+MOST_ROWS = 10  # rows or pairs of classes shown, at most
+MOST_WORST = 6  # rows with the lowest posteriors shown, at most
+MOST_PARTS = 5  # columns shown with their contribution, at most
+MOST_COLUMNS = 300  # columns whose contribution is computed separately, at most
+BLOCK_ROWS = 65_536  # rows whose density is computed at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outliers:
-    """Log density of every row, and the value under which a row is an outlier."""
+    """The log density of every row, and the limit below which a row is an outlier."""
 
     log_densities: Floats  # (n,)
     threshold: float
 
     @classmethod
     def of(cls, findings: Findings) -> Self | None:
-        """Return the densities by the Gaussian classifier, None where densities mean little."""
+        """Return the densities under the Gaussian classifier; None if they mean little."""
         model = findings.gaussian
-        # levels have no density, and numbers of few values hardly one
+        # levels have no density, and the density of numbers with few values means little
         has_categories = any(p.kind == "category" for p in findings.data.profiles)
         if model is None or has_categories or not findings.checks.has_many_values:
             return None
@@ -54,7 +54,7 @@ class Outliers:
 def misclassified(findings: Findings, outliers: Outliers | None) -> page.Section:
     """Return the section of errors; every row was held out from the model that predicted it."""
     counts = confusion(findings.held_out)
-    by_class = counts[:, :-1]  # the last column counts rows without a decision
+    by_class = counts[:, :-1]  # the last column counts rows without a predicted class
     errors = by_class * ~np.eye(len(counts), dtype=bool)
     order = np.arange(len(counts))
     if findings.has_many_classes:
@@ -97,7 +97,7 @@ def misclassified(findings: Findings, outliers: Outliers | None) -> page.Section
 
 
 def confused_together(counts: Floats) -> Codes:
-    """Return an order of the classes in which those that are confused are neighbours."""
+    """Return an order of the classes that puts confused classes next to each other."""
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     distance = 1 - np.clip(shares + shares.T, 0, 1)
     pairs = distance[np.triu_indices(len(distance), 1)]
@@ -106,7 +106,7 @@ def confused_together(counts: Floats) -> Codes:
 
 
 def _errors_in_words(findings: Findings) -> str:
-    """Return how many rows were misclassified, each counted once, and the most frequent error."""
+    """Return a sentence on the number of misclassified rows, and the most frequent error."""
     n_rows = findings.sample.table.n_rows
     n_wrong = int(findings.held_out.wrong.sum())
     if not n_wrong:
@@ -116,7 +116,7 @@ def _errors_in_words(findings: Findings) -> str:
     truth, predicted = np.unravel_index(errors.argmax(), errors.shape)
     most = errors[truth, predicted]
     rows = counted(n_rows, "row")
-    if (errors == most).sum() > 1:  # no pair of classes stands out
+    if (errors == most).sum() > 1:  # no single pair of classes stands out
         return f"It misclassified {n_wrong:,} of {rows} while they were held out."
     often = "most often class" if n_wrong > 1 else "class"
     return (
@@ -184,11 +184,11 @@ def _recall_and_precision(findings: Findings, counts: Floats) -> page.DataTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _WorstRows:
-    """The rows whose true class had the smallest posterior, while they were held out."""
+    """The held-out rows with the lowest posterior of the true class."""
 
-    rows: Codes  # (m,), smallest posterior first
-    parts: "_Parts"  # of the log odds of the most probable wrong class
-    columns: tuple[int, ...]  # those that contribute most to these rows
+    rows: Codes  # (m,), lowest posterior first
+    parts: "_Parts"  # parts of the log odds of the most probable wrong class
+    columns: tuple[int, ...]  # columns that contribute most to these rows
 
     @classmethod
     def of(cls, findings: Findings) -> Self:
@@ -217,7 +217,7 @@ class _WorstRows:
         return named
 
     def misclassified(self, findings: Findings) -> tuple[int, ...]:
-        """Return the places of the rows that were misclassified."""
+        """Return the positions of the misclassified rows."""
         held_out = findings.held_out
         wrong = held_out.predicted[self.rows] != held_out.truth[self.rows]
         return tuple(np.flatnonzero(wrong).tolist())
@@ -228,7 +228,7 @@ _NAMED_STYLES = ("text", "text", "text", "percent")
 
 
 def _worst_predictions(findings: Findings, worst: _WorstRows) -> page.DataTable:
-    """Return the worst predictions with the values of the columns that matter most to them."""
+    """Return a table of the worst predictions, with the columns that contribute most."""
     profiles = [findings.sample.profiles[j] for j in worst.columns]
     body = []
     for row, named in zip(worst.rows, worst.named(findings), strict=True):
@@ -250,7 +250,7 @@ def _worst_predictions(findings: Findings, worst: _WorstRows) -> page.DataTable:
 
 
 def _note_on_worst_rows(findings: Findings, n_misclassified: int) -> str:
-    """Return how the rows were chosen, how many more are wrong, and how rows are numbered."""
+    """Return a note on the choice of the rows, further misclassified rows, and numbering."""
     note = (
         "Held-out rows, sorted by the posterior of the true class. Coloured rows were "
         "misclassified. On the right are the values of the columns that matter most to these rows."
@@ -266,7 +266,7 @@ def _note_on_worst_rows(findings: Findings, n_misclassified: int) -> str:
 def _reasons_for_worst_predictions(
     findings: Findings, worst: _WorstRows
 ) -> list[page.DataTable]:
-    """Return what each column adds to the log odds against the true class, if it has any."""
+    """Return a table of each column's part of the log odds against the true class, if any."""
     if not worst.parts.names:
         return []
     body = []
@@ -295,11 +295,11 @@ class _Parts:
 
     values: Floats  # (m, P)
     names: tuple[str, ...]  # (P,)
-    columns: tuple[int, ...] = ()  # those that contribute most
+    columns: tuple[int, ...] = ()  # columns that contribute most
 
 
 def _log_odds_in_parts(findings: Findings, rows: Codes, rivals: Codes) -> _Parts:
-    """Return the log odds of the rival class against the true one, column by column."""
+    """Return the log odds of the most probable wrong class against the true one, by column."""
     columns = findings.sample.columns
     groups = _column_groups(findings)
     values = _contributions_by_fold(findings, rows, rivals, groups)
@@ -323,7 +323,7 @@ def _log_odds_in_parts(findings: Findings, rows: Codes, rivals: Codes) -> _Parts
 
 
 def _column_groups(findings: Findings) -> list[Codes]:
-    """Return one group for each of the best columns, and one for all that are left."""
+    """Return a group for each of the most important columns, and one for all others."""
     n_columns = len(findings.sample.columns)
     every = np.arange(n_columns)
     has_one_feature_each = findings.sample.table.n_features == n_columns
@@ -342,7 +342,7 @@ def _contributions_by_fold(
     rivals: Codes,
     groups: list[Codes],
 ) -> Floats | None:
-    """Return contributions (m, 1 + G), each by the model of the fold that held the row out."""
+    """Return contributions (m, 1 + G), each from the model that did not train on the row."""
     table = findings.sample.table
     truth = table.codes[rows]
     typical = _typical_rows(table.x, table.codes, table.n_classes)
@@ -362,7 +362,7 @@ def _contributions_by_fold(
 
 
 def _typical_rows(x: Floats, codes: Codes, n_classes: int) -> Codes:
-    """Return the row of each class that is nearest to its mean, (K,); 0 if it has no rows."""
+    """Return the row of each class that is closest to the class mean, (K,); 0 without rows."""
     z = (x - x.mean(0)) / np.maximum(x.std(0), 1e-300)
     typical = np.zeros(n_classes, np.intp)
     for k in np.unique(codes):
@@ -373,7 +373,7 @@ def _typical_rows(x: Floats, codes: Codes, n_classes: int) -> Codes:
 
 
 def _least_likely_rows(findings: Findings, outliers: Outliers) -> page.DataTable:
-    """Return the most improbable rows, each with the feature that is most extreme in its class."""
+    """Return the rows with the lowest density, each with its most extreme feature."""
     data = findings.data
     moments = findings.moments
     rows = np.argsort(outliers.log_densities, kind="stable")[:MOST_ROWS]

@@ -1,4 +1,4 @@
-"""The models compared: their held-out losses, and how each differs from the recommended one."""
+"""The section on the models: held-out losses, and differences from the recommended model."""
 
 from suffice.core.text.lists import listed
 from suffice.evaluate.comparison.models import CONSTANT
@@ -6,7 +6,7 @@ from suffice.evaluate.comparison.verdict import LEVEL_IN_WORDS
 from suffice.present.report import blocks as page
 from suffice.present.report.findings import Findings
 
-#: Columns of the table of models: heading, name in the comparison, style.
+#: Columns of the table of models: heading, key in the comparison, style.
 MODEL_COLUMNS = (
     ("model", "model", "text"),
     ("approach", "approach", "text"),
@@ -24,7 +24,7 @@ MODEL_COLUMNS = (
 
 
 def models_compared(findings: Findings) -> page.Section:
-    """Return the section of the models compared."""
+    """Return the section on the compared models."""
     comparison = findings.comparison
     blocks: list[page.Block] = [
         page.Paragraph(comparison.verdict, "lead"),
@@ -47,7 +47,7 @@ def models_compared(findings: Findings) -> page.Section:
 
 
 def _failures(findings: Findings) -> list[str]:
-    """Return which models could not be judged, and why."""
+    """Return a table of the models that could not be evaluated, and why."""
     return [
         f"{failure.name} failed: {failure.message.rstrip('.')}."
         for failure in findings.comparison.failures
@@ -83,12 +83,12 @@ def _table_of_models(findings: Findings) -> page.DataTable:
 
 
 def _differences(findings: Findings) -> page.Intervals:
-    """Return how much more often than the recommended model each other one errs."""
+    """Return the difference of each model's error from that of the recommended model."""
     comparison = findings.comparison
     has_two_models = len(comparison.outcomes) == 2
     items = []
     for difference in comparison.differences():
-        # the constant classifier is so much worse that it would rule the scale
+        # the constant classifier is so much worse that it would dominate the scale
         if difference.model == CONSTANT and not has_two_models:
             continue
         item = page.Interval(

@@ -1,4 +1,4 @@
-"""New rows, labelled or not: which columns have drifted, and how often the model is wrong."""
+"""The section on new rows: which columns have drifted, and the model's errors on them."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,20 +20,20 @@ from suffice.present.report import blocks as page
 from suffice.present.report.findings import Findings
 from suffice.typing import LabelsLike
 
-MOST_COLUMNS = 12  # columns shown; those that have moved are always shown
+MOST_COLUMNS = 12  # columns shown, at most; changed columns are always shown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewRows:
-    """Rows that the report's data is compared with, labelled or not."""
+    """New rows to compare with the report's data, with or without labels."""
 
     rows: Any  # an array or a frame
     labels: LabelsLike | None = None
-    name: str = ""  # of their file
+    name: str = ""  # name of their file
 
 
 def new_rows(findings: Findings, new: NewRows) -> page.Section:
-    """Return the section of new rows: drift by column, and the errors where labels are known."""
+    """Return the section on new rows: drift by column, and errors if labels are known."""
     data = findings.data
     if data.source is None and not hasattr(new.rows, "columns"):
         named = pl.DataFrame(np.asarray(new.rows), schema=list(data.columns))
@@ -86,7 +86,7 @@ def new_rows(findings: Findings, new: NewRows) -> page.Section:
 
 
 def compared_errors(error_before: float, n_before: float, error: float, n_rows: float) -> str:
-    """Return whether new rows are misclassified as often, both errors being uncertain."""
+    """Return a comparison of the errors on new and held-out rows, both with uncertainty."""
     low, high = newcombe(error_before, n_before, error, n_rows)
     if high < 0:
         return "less often than"
@@ -96,7 +96,7 @@ def compared_errors(error_before: float, n_before: float, error: float, n_rows: 
 
 
 def _errors(findings: Findings, rows: Any, new_labels: LabelsLike) -> list[page.Block]:
-    """Return how often the chosen model is wrong about the new rows."""
+    """Return the error of the chosen model on the new rows."""
     labels = as_labels(new_labels)
     require_as_many(len(rows), len(labels))
     of_known_class = np.flatnonzero(np.isin(labels, findings.held_out.classes))

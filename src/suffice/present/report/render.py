@@ -1,4 +1,4 @@
-"""A report as JSON, as Markdown, and as one HTML file that loads nothing from elsewhere."""
+"""A report as JSON, as Markdown, and as one HTML file without external resources."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from suffice.present.report.answer import Answer
     from suffice.present.report.build import Report
 
-N_LOOKS = 16  # colours of chart.css
+N_LOOKS = 16  # number of colours in chart.css
 # spaces before a unit ("3 %"), and on both sides of a relation ("p = 0.01")
 _SPACE_IN_NUMBER = re.compile(
     r"(?<=\d) (?=(?:%|s)(?!\w))|(?<=\w) (?=[=<≤≥] \d)|(?<=[=<≤≥]) (?=\d)"
@@ -54,7 +54,7 @@ def as_json(report: Report) -> str:
 def _json_block(block: Block) -> dict[str, object]:
     document: dict[str, object] = {"kind": block.kind}
     document.update(json_value(block))
-    document.pop("base64", None)  # files stay in the HTML page
+    document.pop("base64", None)  # embedded files stay in the HTML page
     return document
 
 
@@ -65,9 +65,9 @@ def as_markdown(report: Report) -> str:
 
 
 def as_html(report: Report) -> str:
-    """Return the report as a page."""
+    """Return the report as an HTML page."""
     script = _template_file("script.js")
-    # by its hash the page allows its own script and no other
+    # the page allows its own script, by its hash, and no other script
     digest = hashlib.sha256(script.encode()).digest()
     page = _environment().get_template("page.html.j2")
     return page.render(
@@ -80,7 +80,7 @@ def as_html(report: Report) -> str:
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """A table of an index: its name, its page beside the index, and the answer."""
+    """An entry of an index: the name of a table, the page next to the index, and the answer."""
 
     name: str
     page: str
@@ -88,13 +88,13 @@ class IndexEntry:
 
 
 def as_index(entries: Sequence[IndexEntry]) -> str:
-    """Return a page that names reports with their answers."""
+    """Return a page that lists reports with their answers."""
     page = _environment().get_template("index.html.j2")
     return page.render(entries=entries, style=Markup(_template_file("style.css")))
 
 
 def as_figure(plot: Plot) -> str:
-    """Return one drawing with all that it needs to stand outside the page."""
+    """Return one drawing with its styles, for use outside the page."""
     colours, _, _ = _template_file("style.css").partition("* {")
     style = Markup(colours + _template_file("chart.css"))
     return _environment().get_template("figure.html.j2").render(b=plot, style=style)
@@ -133,47 +133,47 @@ def _environment() -> Environment:
 
 
 def escaped(text: str) -> str:
-    r"""Return text that Markdown shows as it is."""
+    r"""Return text with Markdown syntax escaped."""
     one_line = " ".join(str(text).split())
     return _MARKDOWN_SYNTAX.sub(r"\\\1", one_line)
 
 
 def fenced(text: str, language: str = "") -> str:
-    """Return lines of Markdown that are shown as they are."""
+    """Return text as a fenced Markdown code block."""
     longest_run = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest_run + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def with_unbroken_numbers(text: str) -> str:
-    """Return text in which no line ends inside a p-value or before a unit."""
+    """Return text with no-break spaces inside p-values and before units."""
     return _SPACE_IN_NUMBER.sub("\N{NO-BREAK SPACE}", text)
 
 
 def as_sentence(text: str) -> str:
-    """Return text with a capital first letter, numbers unbroken."""
+    """Return text with a capital first letter and unbroken numbers."""
     return with_unbroken_numbers(text[:1].upper() + text[1:])
 
 
 def breakable(name: str) -> Markup:
-    """Return a name that a line may break after an underscore."""
+    """Return a name with a possible line break after each underscore."""
     return escape(name).replace("_", Markup("_<wbr>"))
 
 
 def css_class(look: int) -> str:
-    """Return the class that gives a series its colour."""
+    """Return the CSS class for the colour of a series."""
     return "ink" if look < 0 else f"k{look % N_LOOKS}"
 
 
 def value_attribute(value: Cell, style: str) -> Markup:
-    """Return a number as the attribute that tables are sorted by, and tests compare."""
+    """Return a number as an attribute that tables sort by and tests compare."""
     if style == "text" or not isinstance(value, (int, float)):
         return Markup("")
     return Markup(' data-value="{}"').format(float(value))
 
 
 def value_element(value: Cell, style: str) -> Markup:
-    """Return a number as it is read, in an element that holds its value."""
+    """Return a number as formatted text, in an element with its exact value."""
     text = cell(value, style)
     if style == "text" or not isinstance(value, (int, float)):
         return escape(text)
@@ -181,12 +181,12 @@ def value_element(value: Cell, style: str) -> Markup:
 
 
 def runs_of_one_kind(blocks: Iterable[Block]) -> list[tuple[str, list[Block]]]:
-    """Return consecutive blocks of one kind together."""
+    """Return consecutive blocks of the same kind as groups."""
     return [(kind, list(run)) for kind, run in groupby(blocks, lambda block: block.kind)]
 
 
 def anchor(block: DataTable | Matrix | Intervals) -> str:
-    """Return a name for the heading of a table."""
+    """Return an HTML id for the heading of a table."""
     return f"t-{hashlib.sha256(block.caption.encode()).hexdigest()[:8]}"
 
 

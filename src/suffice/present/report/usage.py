@@ -1,4 +1,4 @@
-"""How to use the chosen model: commands, Python code, files, and what made the page."""
+"""The section on usage: commands, Python code, files, and how the page was made."""
 
 import base64
 import platform
@@ -27,24 +27,25 @@ from suffice.present.report.findings import Findings
 from suffice.selection.validation.fitting import weight_name
 
 _KNOWN_NAMES = {model.name for model in KNOWN_MODELS}
-MOST_BYTES = 300_000  # of a file that the page carries
+MOST_BYTES = 300_000  # largest file embedded in the page
 _IN_LECTURES = ("GradientDescent", "NewtonDescent", "PerceptronLearning")
-PACKAGES = ("suffice", "numpy", "scipy", "scikit-learn", "polars")  # whose versions are shown
+# packages whose versions are shown
+PACKAGES = ("suffice", "numpy", "scipy", "scikit-learn", "polars")
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The command that made the report, the model file next to it, and the seed."""
+    """How the report was made: the command, the model file next to it, and the seed."""
 
     command: str | None = None
     model: str | None = None
     seed: int = 0
-    # Python code that reads X and y, where the rows come from a file
+    # Python code that reads X and y, if the rows come from a file
     reading: str | None = None
 
 
 def usage(findings: Findings, provenance: Provenance) -> Section:
-    """Return the section of commands, code and files."""
+    """Return the section on commands, code and files."""
     model_file = _model_file(findings.estimator)
     blocks: list[Block] = [
         Paragraph(_where_the_model_is(findings, provenance, model_file), "lead")
@@ -80,7 +81,7 @@ def usage(findings: Findings, provenance: Provenance) -> Section:
 
 
 def _works(call: Callable[[], object]) -> bool:
-    """Whether a fitted classifier has a method and can answer it."""
+    """Whether a method call of a fitted classifier succeeds."""
     try:
         call()
     except (AttributeError, SufficeError, NotImplementedError):
@@ -89,7 +90,7 @@ def _works(call: Callable[[], object]) -> bool:
 
 
 def _model_file(estimator: Any) -> bytes | None:
-    """Return the content of a classifier's file, None where files cannot hold it."""
+    """Return the content of a classifier's file; None if it cannot be saved as one."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.suffice")
         if not _works(lambda: portable(estimator).save(path)):
@@ -124,7 +125,7 @@ def _where_the_model_is(
 
 
 def _best_that_can_be_saved(findings: Findings) -> str:
-    """Return the model with the lowest error among those that a file can hold, and its price."""
+    """Return a sentence on the best model that can be saved, and how many more errors it makes."""
     comparison = findings.comparison
     for outcome in comparison.outcomes:
         is_other = outcome.name not in (findings.name, CONSTANT)
@@ -147,7 +148,8 @@ def _commands(findings: Findings, file: str) -> str:
     ]
     if _works(lambda: fitted.boundary(*fitted.classes_[:2])):
         classes = list(findings.class_names[:2])
-        if any(name.startswith("-") for name in classes):  # not an option
+        # "--" keeps such names from being read as options
+        if any(name.startswith("-") for name in classes):
             classes.insert(0, "--")
         lines.append(f"suffice boundary {model} {shlex.join(classes)}")
     if _works(lambda: fitted.sample(1)):
@@ -186,7 +188,7 @@ def _loading_code(findings: Findings, file: str) -> str:
 
 
 def _fitting_code(findings: Findings, reading: str | None) -> str:
-    """Return the code that fits the same model, with all that it must import."""
+    """Return code that fits the same model, including all imports."""
     unfitted = clone(findings.estimator)
     constructor = " ".join(unfitted.__repr__(N_CHAR_MAX=100_000).split())
     imports = set()
@@ -217,7 +219,7 @@ def _fitting_code(findings: Findings, reading: str | None) -> str:
 
 
 def _public_module(cls: type) -> str:
-    """Return the first package on the way to a class that offers it, such as sklearn.ensemble."""
+    """Return the shortest package that exports a class, such as sklearn.ensemble."""
     parts = cls.__module__.split(".")
     for n_parts in range(1, len(parts)):
         name = ".".join(parts[:n_parts])
@@ -227,7 +229,7 @@ def _public_module(cls: type) -> str:
 
 
 def _public_name(name: str, module: str) -> tuple[str, str]:
-    """Return how a class of ours is imported, and what it is called then."""
+    """Return the import of a class of suffice, and its name after that import."""
     if name in dir(suffice):
         return "import suffice as sf", f"sf.{name}"
     if name in _IN_LECTURES:
@@ -238,7 +240,7 @@ def _public_name(name: str, module: str) -> tuple[str, str]:
 
 
 def _predictions_file(findings: Findings) -> bytes:
-    """Return what was predicted for each row while it was held out, as CSV."""
+    """Return the held-out prediction of each row as CSV."""
     held_out = findings.held_out
     predicted = ["" if label is None else str(label) for label in held_out.predicted_labels]
     columns: dict[str, Any] = {
