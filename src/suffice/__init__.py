@@ -1,9 +1,9 @@
 """Probabilistic classification from mergeable statistics.
 
-Collect the sums of each class once, wherever the data lives; read every Gaussian classifier out
-of them. ``import suffice as sf``, then ``sf.LDA().fit(X, y)`` or ``sf.Moments.of(X, y)``.
+Collect the sums of each class once, wherever the data are; compute every Gaussian classifier from
+them. ``import suffice as sf``, then ``sf.LDA().fit(X, y)`` or ``sf.Moments.of(X, y)``.
 
-``__init__.pyi`` lists the public names. Each is imported when it is first used, so that
+``__init__.pyi`` lists the public names. Each name is imported on first use, so that
 ``suffice --help`` does not wait for NumPy.
 """
 

@@ -1,4 +1,4 @@
-"""``python -m suffice`` is the command ``suffice``."""
+"""``python -m suffice`` runs the command ``suffice``."""
 
 from suffice.cli import main
 

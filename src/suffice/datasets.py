@@ -1,4 +1,4 @@
-"""Data sets that come with suffice: ``load("iris").arrays()`` returns ``X, y``."""
+"""Data sets included in suffice: ``load("iris").arrays()`` returns ``X, y``."""
 
 from suffice.data.datasets import DATASETS, Dataset, load, names
 

@@ -1,4 +1,4 @@
-"""Tests and checks of a model's assumptions, of its posteriors, and of new rows."""
+"""Tests of a model's assumptions and posteriors, and of new rows."""
 
 from suffice.evaluate.diagnostics.box_m import box_m
 from suffice.evaluate.diagnostics.calibration import calibration

@@ -1,4 +1,4 @@
-"""Errors, all of them a ``SufficeError``, and warnings, all of them a ``SufficeWarning``."""
+"""Errors, all of them subclasses of ``SufficeError``, and warnings of ``SufficeWarning``."""
 
 import sys
 import warnings
@@ -13,7 +13,7 @@ class SufficeError(ValueError):
 
 
 class InvalidInputError(SufficeError):
-    """Rows or columns hold values that cannot be used."""
+    """Rows or columns contain values that cannot be used."""
 
 
 class UnknownTargetError(InvalidInputError):
@@ -44,7 +44,7 @@ class TooFewClassesError(SufficeError):
 
 
 class FeatureMismatchError(SufficeError):
-    """The features are not those of the fit, or come in another order."""
+    """The features differ from those of the fit, or have another order."""
 
 
 class MissingStatisticsError(SufficeError):
@@ -52,7 +52,7 @@ class MissingStatisticsError(SufficeError):
 
 
 class ForgetError(SufficeError):
-    """The rows to remove were never added, or their removal would lose too much precision."""
+    """The rows to remove were never added, or removing them would lose too much precision."""
 
 
 class FileFormatError(SufficeError):
@@ -72,7 +72,7 @@ class ClusterError(SufficeError):
 
 
 class SufficeWarning(UserWarning):
-    """The input is valid but may give a surprising result; the text ends with a stable code.
+    """The input is valid but may give a surprising result; the message ends with a stable code.
 
     ``docs/codes.md`` lists the codes, each with an example and a cure.
     """
@@ -84,7 +84,7 @@ class SufficeWarning(UserWarning):
 
 
 class DegenerateDataWarning(SufficeWarning):
-    """A class has no variance in some direction, or columns are combinations of others."""
+    """A class has no variance in some direction, or some columns are combinations of others."""
 
     code = "SF101"
 
@@ -119,7 +119,7 @@ class ReadingWarning(SufficeWarning):
 
 
 class LostDetailWarning(SufficeWarning):
-    """Sums keep less detail than the rows: rare levels are merged, or values are rounded."""
+    """Sums keep less detail than the rows: rare levels were merged, or values were rounded."""
 
     code = "SF106"
 
@@ -128,7 +128,7 @@ def warn(
     message: str | SufficeWarning,
     category: type[SufficeWarning] = SufficeWarning,
 ) -> None:
-    """Issue a warning that points at the caller's line, outside this library."""
+    """Issue a warning that points at the caller's line outside this library."""
     frame = sys._getframe(0)
     depth = 1
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("suffice."):
@@ -145,7 +145,7 @@ def require_word(word: object, words: Collection[str], name: str) -> None:
 
 
 def extra(module: str, name: str, what: str) -> ModuleType:
-    """Import a module of an optional extra; if it is missing, say how to install it."""
+    """Import a module of an optional extra; if it is missing, raise with the install command."""
     try:
         return import_module(module)
     except ImportError as error:

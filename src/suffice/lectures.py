@@ -1,4 +1,4 @@
-"""What a course shows and few others need: descents, bias and variance, the softmax of any base.
+"""Functions for courses: descents, bias and variance, the softmax with any base.
 
 >>> from suffice.lectures import descend
 >>> path = descend(lambda w: w @ w, lambda w: 2 * w, [1.0, 2.0], learning_rate=0.25)

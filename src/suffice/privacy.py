@@ -1,4 +1,4 @@
-"""Exact sums, receipts of forgetting, and masked sums that only a total reveals."""
+"""Exact sums, receipts of forgetting, and masked sums of which only the total can be read."""
 
 from suffice.core.moments.masked_sums import MaskedSums
 from suffice.core.moments.rounding_grid import RoundingGrid

@@ -2,7 +2,7 @@
 
 Change one import and keep the rest of the program. ``patch()`` replaces scikit-learn's own classes
 in code that cannot be edited. ``TableEncoder`` turns a table with categories and missing values
-into numbers, for classifiers of scikit-learn that take nothing else.
+into numbers, for scikit-learn classifiers that accept only numbers.
 
 >>> from suffice.sklearn import GaussianNB
 >>> GaussianNB().fit([[0.0], [1.0], [5.0], [6.0]], ["a", "a", "b", "b"]).predict([[2.0]]).tolist()

@@ -1,4 +1,4 @@
-"""Data larger than memory: a model's predictions, and its exact cross-validation."""
+"""Predictions and exact cross-validation for data larger than memory."""
 
 from suffice.data.predict import predict_stream
 from suffice.selection.validation.streamed import cross_validate_stream

@@ -1,11 +1,11 @@
 """The command ``suffice``: a module for each subcommand, imported when it is called.
 
-``group.py`` lists the subcommands, ``command.py`` runs one of them, ``options.py`` and
-``models.py`` declare the options they share, ``data.py`` reads rows and files, and
-``terminal.py`` prints and writes. This package may import every other one; nothing imports it.
-No module of it imports NumPy before a subcommand runs, so that ``--help`` is quick.
+``group.py`` lists the subcommands, and ``command.py`` runs one. ``options.py`` and ``models.py``
+declare shared options, ``data.py`` reads rows and files, and ``terminal.py`` prints and writes.
+This package may import every other one, and no other imports it. No module imports NumPy before a
+subcommand runs, so that ``--help`` is fast.
 
-Ctrl-C, a hangup and a request to stop end the command at any moment and leave no file behind.
+Ctrl-C, a hangup and a termination signal end the command at once and leave no file behind.
 """
 
 import gc
@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-SIGNAL_EXIT = 128  # plus the number of the signal: the exit code, as in shells
+SIGNAL_EXIT = 128  # the exit code is this plus the number of the signal, as in shells
 BROKEN_PIPE = SIGNAL_EXIT + 13  # SIGPIPE, which Python ignores: the reader closed the pipe
-# new objects before Python looks for reference cycles: imports alone make more than the default
+# number of new objects that triggers garbage collection; imports alone exceed the default
 _GARBAGE_THRESHOLD = 200_000
 _SIGNALS = [signal.SIGINT, signal.SIGTERM]
 if hasattr(signal, "SIGHUP"):  # not on Windows
@@ -26,13 +26,13 @@ if hasattr(signal, "SIGHUP"):  # not on Windows
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code; at once when a signal comes."""
+    """Run the command line and exit with its exit code; exit at once on a signal."""
     for number in _SIGNALS:
-        # whoever started the program may have asked it to ignore the signal
+        # the parent process may have asked to ignore the signal
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
     gc.set_threshold(_GARBAGE_THRESHOLD)
-    # a stream that is closed must not be replaced by a file that is opened later
+    # otherwise a file opened later could take the place of a closed stream
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     if sys.stderr is None:
@@ -46,11 +46,11 @@ def main() -> None:
             _leave_at_once(leaving.code)
         raise
     finally:
-        gc.freeze()  # the interpreter looks for cycles once more before it leaves
+        gc.freeze()  # otherwise the interpreter would collect garbage once more on exit
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal that ends the command once it has cleaned up."""
+    """A signal that ends the command after cleanup."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -59,7 +59,7 @@ class Stopped(KeyboardInterrupt):
 
 @contextmanager
 def cleaning_up() -> Iterator[None]:
-    """While a command is at work, let a signal raise ``Stopped``, so that it cleans up."""
+    """While a command runs, let signals raise ``Stopped``, so that the command cleans up."""
     handled = [number for number in _SIGNALS if signal.getsignal(number) is _end]
     for number in handled:
         signal.signal(number, _stop)
@@ -80,6 +80,6 @@ def _end(number: int, _: FrameType | None) -> None:
 
 
 def _leave_at_once(exit_code: int) -> None:
-    """Leave without waiting for compiled threads, which must not outlive the interpreter."""
+    """Exit without waiting for compiled threads, which must not outlive the interpreter."""
     sys.stderr.flush()
     os._exit(exit_code)

@@ -1,4 +1,4 @@
-"""How a subcommand runs: errors become one line and an exit code, outputs never replace inputs."""
+"""Running a subcommand: errors become one line and an exit code; inputs are never overwritten."""
 
 import errno
 import io
@@ -21,7 +21,7 @@ from suffice.cli.terminal import Terminal
 from suffice.core.text.lists import without_passwords
 from suffice.errors import InvalidParameterError, SufficeError, SufficeWarning
 
-_LEAST_MEMORY = 1536 << 20  # bytes of addresses
+_LEAST_MEMORY = 1536 << 20  # least address space, in bytes
 
 
 class Command(click.Command):
@@ -37,11 +37,10 @@ class Command(click.Command):
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self._may_overwrite = (
-            may_overwrite  # kinds of files that an output may replace unasked
-        )
-        self._kinds = kinds  # what the argument KIND can be, and what each means
-        self._may_replace = may_replace  # the argument that may be the output, too
+        # kinds of files that an output may replace unasked
+        self._may_overwrite = may_overwrite
+        self._kinds = kinds  # the values of the argument KIND, with descriptions
+        self._may_replace = may_replace  # the argument that may also be the output
         self._reports_unused = reports_unused  # whether columns and rows left out are reported
         self._has_own_force = any(param.name == "force" for param in self.params)
         writes = any(isinstance(param.type, OutputFile) for param in self.params)
@@ -75,7 +74,7 @@ class Command(click.Command):
         ]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        # the report prints the command that made it
+        # the report prints its own command line
         ctx.meta["command_line"] = shlex.join(["suffice", self.name or "", *args])
         return super().parse_args(ctx, args)
 
@@ -97,7 +96,7 @@ class Command(click.Command):
                     formatter.write_dl(lines)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; turn whatever it raises into one line and an exit code."""
+        """Run the command; turn any exception into one line and an exit code."""
         debug = ctx.params.pop("debug")
         terminal = Terminal(
             quiet=ctx.params.pop("quiet"),
@@ -134,7 +133,7 @@ class Command(click.Command):
 
 
 def _refuse_little_memory() -> None:
-    """Raise under a limit of memory in which compiled readers would abort without a message."""
+    """Raise if a memory limit would make compiled readers abort without a message."""
     try:
         import resource
     except ImportError:  # Windows has no such limits
@@ -148,7 +147,7 @@ def _refuse_little_memory() -> None:
 
 
 def _write_in_one_piece() -> None:
-    """Keep what goes to a pipe until it is flushed, even where Python runs unbuffered."""
+    """Buffer output to a pipe until it is flushed, even if Python runs unbuffered."""
     if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
         sys.stdout.reconfigure(line_buffering=False, write_through=False)
 
@@ -161,7 +160,7 @@ def subcommand(
     reports_unused: bool = False,
     kinds: Mapping[str, str] | None = None,
 ) -> Callable[[Function], Command]:
-    """Make a subcommand of a function whose first argument is the ``Terminal``."""
+    """Make a subcommand from a function whose first argument is the ``Terminal``."""
 
     def decorate(function: Function) -> Command:
         lines = ["\b", "Examples:"]
@@ -181,7 +180,7 @@ def subcommand(
 
 
 def error_message(error: Exception) -> str:
-    """Return an error as one line that says what is wrong and how to mend it."""
+    """Return an error as one line: what is wrong and how to fix it."""
     text = " ".join(str(error).split())
     if isinstance(error, SufficeError):
         return text
@@ -199,7 +198,7 @@ def error_message(error: Exception) -> str:
 
 
 def _outputs(ctx: click.Context) -> list[str | Path]:
-    """Return the files that a command was told to write."""
+    """Return the output files of a command."""
     outputs: list[str | Path] = []
     for param in ctx.command.params:
         value = ctx.params.get(param.name or "")
@@ -209,9 +208,9 @@ def _outputs(ctx: click.Context) -> list[str | Path]:
 
 
 def _refuse_replacing(outputs: Sequence[str | Path], may_overwrite: Sequence[str]) -> None:
-    """Raise if an output exists, unless it is a file of suffice of a kind that may be replaced."""
+    """Raise if an output exists, unless it is a file of a kind that may be replaced."""
     for path in outputs:
-        # an empty file holds nothing, and a pipe or a device is not replaced
+        # empty files have no content to lose, and pipes and devices are not replaced
         if not os.path.isfile(path) or not os.path.getsize(path):
             continue
         if _kind_of(path) not in may_overwrite:
@@ -221,7 +220,7 @@ def _refuse_replacing(outputs: Sequence[str | Path], may_overwrite: Sequence[str
 
 
 def _kind_of(path: str | Path) -> str | None:
-    """Return what a file of ours holds, None for any other file."""
+    """Return the kind of a suffice file; None for any other file."""
     from suffice.persistence import archive  # imports NumPy, which most errors do not need
 
     return archive.kind_of(path)
@@ -232,7 +231,7 @@ def refuse_overwriting(
     outputs: Sequence[str | Path],
     may_replace: str | None,
 ) -> None:
-    """Raise if a command would write over one of its inputs, or two outputs to one file."""
+    """Raise if a command would overwrite one of its inputs, or write two outputs to one file."""
     inputs: list[str] = []
     for param in ctx.command.params:
         value = ctx.params.get(param.name or "")
@@ -250,7 +249,7 @@ def refuse_overwriting(
 
 
 def _is_same_or_inside(path: str | Path, source: str) -> bool:
-    """Return whether an existing file is the source, or lies in it if that is a folder."""
+    """Return whether an existing file is the source, or is inside it if that is a folder."""
     if not os.path.isfile(path):
         return False
     return (
@@ -260,7 +259,7 @@ def _is_same_or_inside(path: str | Path, source: str) -> bool:
 
 
 def _existing_files(value: str | Path | tuple[str | Path, ...]) -> Iterator[str]:
-    """Yield the existing files and folders of a path, a glob, or several of them."""
+    """Yield the existing files and folders that a path, a glob, or several of them name."""
     values = value if isinstance(value, tuple) else (value,)
     for each in values:
         text = str(each).removeprefix("file://")
@@ -272,7 +271,7 @@ def _existing_files(value: str | Path | tuple[str | Path, ...]) -> Iterator[str]
 
 @contextmanager
 def _warnings_as_notes(terminal: Terminal) -> Iterator[None]:
-    """Show the library's warnings as notes, and no others."""
+    """Show the library's warnings as notes, and hide all others."""
 
     def show(
         message: Warning | str,

@@ -1,4 +1,4 @@
-"""``suffice compare``: classifiers side by side in the terminal."""
+"""``suffice compare``: a comparison of classifiers in the terminal."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _chosen_models(
     added: tuple[str, ...],
     seed: int,
 ) -> dict[str, SklearnClassifier] | None:
-    """Return the models by name, with those added; None for the default ones alone."""
+    """Return the models by name, including added ones; None for the default models."""
     if not names and not added:
         return None
     from suffice.evaluate.comparison.models import parse_models
@@ -122,7 +122,7 @@ def _chosen_models(
 
 
 def _imported(path: str) -> SklearnClassifier:
-    """Return an instance of the class at an import path, with its default settings."""
+    """Return an instance of the class with an import path, with default settings."""
     module, _, name = path.rpartition(".")
     try:
         estimator: SklearnClassifier = getattr(importlib.import_module(module), name)()

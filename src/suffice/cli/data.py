@@ -1,4 +1,4 @@
-"""The rows that a user names on the command line, with the options that describe them."""
+"""Rows named on the command line, with the options that describe them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def load_model(path: Path) -> PredictorMixin:
-    """Return the fitted estimator of a file."""
+    """Return the fitted estimator in a file."""
     loaded: suffice.Moments | PredictorMixin = suffice.load(path)
     if isinstance(loaded, suffice.Moments):
         msg = f"{path} holds moments, not a model: fit one with suffice fit {path} -o model.suffice"
@@ -41,7 +41,7 @@ def load_model(path: Path) -> PredictorMixin:
 
 
 def able(fitted: PredictorMixin, verb: str, path: Path, cure: str) -> Any:
-    """Return the model if it has the method; raise with the cure if not."""
+    """Return the model if it has the method; otherwise raise with advice."""
     if not hasattr(fitted, verb):
         raise InvalidInputError(
             f"{path} holds the model {type(fitted).__name__}, which has no {verb.strip('_')}: "
@@ -51,7 +51,7 @@ def able(fitted: PredictorMixin, verb: str, path: Path, cure: str) -> Any:
 
 
 def load_moments(path: Path) -> suffice.Moments:
-    """Return the sums of a file: moments, or those inside a model."""
+    """Return the moments in a file, which may be a model."""
     from suffice.persistence.load import read
 
     header, arrays = read(path)
@@ -62,7 +62,7 @@ def load_moments(path: Path) -> suffice.Moments:
 
 
 def load_sums(path: Path) -> suffice.Moments | suffice.CountSums:
-    """Return the sums of a file, of numbers or of counts, or those inside a model."""
+    """Return the sums in a file, of numbers or of counts; the file may be a model."""
     from suffice.persistence.load import read
 
     header, arrays = read(path)
@@ -72,7 +72,7 @@ def load_sums(path: Path) -> suffice.Moments | suffice.CountSums:
 
 
 class ColumnOptions(TypedDict, total=False):
-    """The options that were given about columns; a key without its option is a type error."""
+    """The given options on columns; a key that is not an option is a type error."""
 
     target: str | None
     weight: str | None
@@ -86,20 +86,21 @@ class ColumnOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A source by name, the roles of its columns, and how its text is written."""
+    """A source by name, the roles of its columns, and its text format."""
 
     name: str
     columns: ColumnOptions = field(default_factory=ColumnOptions)
-    # Options that were given, by name: those of suffice.TextFormat, and table or query.
+    # Given options by name: those of suffice.TextFormat, and table or query.
     reading: Mapping[str, Any] = field(default_factory=dict)
-    total: suffice.Moments | None = None  # the sums, where they are known
-    others: tuple[str, ...] = ()  # more files with the same columns, such as those of a glob
-    # The format of columns, if a model or sums store it.
+    total: suffice.Moments | None = None  # the sums, if known already
+    # further files with the same columns, for example from a glob
+    others: tuple[str, ...] = ()
+    # The notation of columns, if a model or sums store it.
     notations: Mapping[str, Notation] = field(default_factory=dict)
 
     @property
     def names(self) -> str | list[str]:
-        """The name of the source, or those of several files."""
+        """The name of the source, or of several files."""
         return [self.name, *self.others] if self.others else self.name
 
     @property
@@ -112,7 +113,7 @@ class Data:
 
     @property
     def roles(self) -> suffice.Columns:
-        """What the columns are for."""
+        """The roles of the columns."""
         return suffice.Columns(
             features=self.columns.get("features"),
             ignore=self.columns.get("ignore", ()),
@@ -124,7 +125,7 @@ class Data:
 
     @property
     def text(self) -> suffice.TextFormat:
-        """How its text is written."""
+        """The text format."""
         return suffice.TextFormat(
             delimiter=self.reading.get("delimiter"),
             decimal=self.reading.get("decimal"),
@@ -139,7 +140,7 @@ class Data:
 
     @property
     def table(self) -> str | None:
-        """The table of a database, or the query, whose rows to take."""
+        """The database table or query to read."""
         table = self.reading.get("table")
         query = self.reading.get("query")
         if table is not None and query is not None:
@@ -150,7 +151,7 @@ class Data:
 
     @property
     def holds_sums(self) -> bool:
-        """Whether this is a model or moments file rather than rows."""
+        """Whether this is a model or moments file, not rows."""
         if self.total is not None:
             return True
         ours = [name for name in (self.name, *self.others) if _holds_sums(Path(name))]
@@ -162,7 +163,7 @@ class Data:
         return bool(ours)
 
     def source(self) -> Source:
-        """Return the source, whatever its columns are for."""
+        """Return the source, without deciding the roles of its columns."""
         from suffice.data.opening import open_source
 
         return open_source(self.names, self.text, self.table)
@@ -175,10 +176,11 @@ class Data:
         categories: bool = True,
         allow_missing: bool = True,
     ) -> tuple[Source, Roles]:
-        """Return the source and the roles of its columns, guessed where the user names none.
+        """Return the source and the roles of its columns, guessed unless the user names them.
 
-        ``why`` tells a user who gives a file of sums that rows are needed. Without ``categories``
-        only numeric columns are used, without ``allow_missing`` only complete rows.
+        ``why`` says why rows are needed, in case the user gives a file of sums. Without
+        ``categories``, only numeric columns are used. Without ``allow_missing``, only complete rows
+        are used.
         """
         if why and self.holds_sums:
             raise InvalidInputError(f"{self.name} holds sums, and {why}: give the data file")
@@ -255,7 +257,7 @@ class Data:
         fourth: bool = False,
         exact: RoundingGrid | None = None,
     ) -> suffice.Moments:
-        """Return the sums that are known or a file of ours holds, or those of the rows."""
+        """Return the known sums, the sums in a file, or the sums of the rows."""
         if self.total is not None:
             return self.total
         if not self.holds_sums:
@@ -269,7 +271,7 @@ class Data:
         return load_moments(Path(self.name))
 
     def texts(self, text: str) -> Chunk:
-        """Return every row with a label, its text column among those that are kept."""
+        """Return all labelled rows, with the text column among the kept columns."""
         from suffice.data.columns.roles import roles_for_texts
         from suffice.data.rereading import reading_again
         from suffice.data.rows.loading import load_rows
@@ -298,7 +300,7 @@ class Data:
         categories: bool = True,
         allow_missing: bool = True,
     ) -> Chunk:
-        """Return every usable row, in memory; see ``opened`` for the parameters."""
+        """Return all usable rows, in memory; see ``opened`` for the parameters."""
         from suffice.data.rereading import reading_again
         from suffice.data.rows.loading import load_rows
 
@@ -317,7 +319,7 @@ class Data:
 
 
 def _holds_sums(path: Path) -> bool:
-    """Return whether a file holds a model or sums rather than rows."""
+    """Return whether a file contains a model or sums, not rows."""
     if path.suffix in (".moments", ".suffice"):
         return True
     if not (path.is_file() and zipfile.is_zipfile(path)):
@@ -331,7 +333,7 @@ def _can_ask() -> bool:
 
 
 def _asked(unknown: UnknownTargetError) -> str:
-    """Return the target that a user at a terminal names; raise where nobody can be asked."""
+    """Ask the user at a terminal for the target; raise if there is no terminal."""
     if not _can_ask():
         raise unknown
     question = f"{unknown.label}: which column holds the labels?"

@@ -71,7 +71,7 @@ def fit(
 
 
 def fit_and_save(terminal: Terminal, data: Data, options: ModelOptions, output: Path) -> None:
-    """Fit the model to rows, or to sums if they suffice, and save it."""
+    """Fit the model to rows, or to sums if these suffice, and save it."""
     estimator = options.estimator()
     to_collect = estimator._sums_to_collect()
     if data.holds_sums:
@@ -89,12 +89,12 @@ def fit_and_save(terminal: Terminal, data: Data, options: ModelOptions, output: 
 
 
 def _open_settings(estimator: PredictorMixin) -> list[str]:
-    """Return the settings that are to be chosen by cross-validation."""
+    """Return the settings that cross-validation has to choose."""
     return list(estimator.settings().open_settings) if hasattr(estimator, "settings") else []
 
 
 def _require_fit_moments(estimator: PredictorMixin, data: Data) -> None:
-    """Raise unless the estimator can be fitted to the sums of a file."""
+    """Raise unless the estimator can be fitted to the sums in a file."""
     name = type(estimator).__name__
     if not hasattr(estimator, "fit_moments"):
         raise InvalidInputError(
@@ -166,7 +166,7 @@ def _report_fit(fitted: PredictorMixin, output: Path, terminal: Terminal) -> Non
         facts["rows"] = n_rows
         message = f"{fitted} fitted to {counted(n_rows, 'row')}, {classes}, {features}"
     if hasattr(fitted, "log_likelihood") and hasattr(fitted, "fit_moments"):
-        # some models have no likelihood from sums, and complement naive Bayes has none at all
+        # some models have no likelihood from sums; complement naive Bayes has no likelihood
         with suppress(MissingStatisticsError, InvalidParameterError):
             facts["log_likelihood"] = fitted.log_likelihood()
     terminal.written(output, message, **facts)

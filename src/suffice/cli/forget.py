@@ -1,4 +1,4 @@
-"""``suffice forget``: take rows out of sums or of a model."""
+"""``suffice forget``: remove rows from sums or from a model."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _forget_counts(
     terminal: Terminal,
     output: Path,
 ) -> None:
-    """Remove rows from a model of counts."""
+    """Remove rows from a count model."""
     from suffice.data.predict import notations_for
 
     before = int(model.moments_.counts.sum())
@@ -113,10 +113,11 @@ def _sums_of(
     target: str | None,
     terminal: Terminal,
 ) -> suffice.Moments:
-    """Return the sums of a file of ours, or of rows in the columns of the total."""
+    """Return the sums in a file, or of rows with the columns of the total."""
     data = Data(part)
     if not data.holds_sums:
-        # a schema also fixes the levels of categories, and keeps columns constant in the part
+        # a schema also fixes the levels of categories, and keeps columns that are constant in the
+        # part
         features = total.schema or total.feature_names
         notations = total.notations.common() if total.notations else {}
         data = Data(part, {"target": target, "features": features}, notations=notations)

@@ -7,9 +7,9 @@ import click
 
 from suffice import __version__
 
-# Subcommands and the first lines of their help, which stand here so that ``suffice --help``
-# imports none of them; a test keeps the lines equal to those of the commands. Each subcommand is
-# the object of its name in the module of its name, ``warm-up`` in ``warm_up``.
+# Subcommands and the first lines of their help. They are repeated here so that ``suffice --help``
+# imports no subcommand; a test keeps the lines equal. Each subcommand is an object in a module of
+# the same name, with ``warm-up`` in ``warm_up``.
 SECTIONS = {
     "Answer": {
         "report": "Write a page that says which classifier to use, how good it is, and why.",
@@ -68,7 +68,7 @@ Exit codes:
 
 
 class LazyGroup(click.Group):
-    """A group that imports the module of a subcommand when it is called."""
+    """A group that imports the module of a subcommand only when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)

@@ -1,4 +1,4 @@
-"""``suffice lab``: the page to play with classifiers, as a file or served."""
+"""``suffice lab``: the page to try classifiers, as a file or served."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``suffice lecture``: a page on LDA and logistic regression for one's own table."""
+"""``suffice lecture``: a page on LDA and logistic regression for the user's own table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``suffice mask``: hide the sums of one party, so that only a total can be read."""
+"""``suffice mask``: hide the sums of one party, so that only the total can be read."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def _point_out_copies(
     parts: Sequence[Sums],
     terminal: Terminal,
 ) -> None:
-    """Note files that hold the same sums, and models, whose rows are added."""
+    """Print a note on files with the same sums, and on models, whose training rows are added."""
     first_files: dict[bytes, Path] = {}
     for file, part in zip(files, parts, strict=True):
         if part.counts.any():
@@ -99,7 +99,7 @@ def _point_out_copies(
 
 
 def _digest(sums: Sums) -> bytes:
-    """Return a digest that two sums share only if they are of the same rows."""
+    """Return a digest that two sums share only if they are sums of the same rows."""
     digest = sha256()
     arrays = [sums.classes, sums.counts, sums.weights]
     if isinstance(sums, suffice.CountSums):

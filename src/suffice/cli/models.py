@@ -1,4 +1,4 @@
-"""Models by the words of the command line: ``--model``, its options, and ``--set NAME=VALUE``."""
+"""Models from the command line: ``--model``, its options, and ``--set NAME=VALUE``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from suffice.estimators.predictor import PredictorMixin
     from suffice.typing import Labels
 
-# functions, so that a class is imported only when it is asked for
+# functions, so that a class is imported only when it is needed
 MODELS: Mapping[str, Callable[[], type[PredictorMixin]]] = {
     "lda": lambda: suffice.LDA,
     "qda": lambda: suffice.QDA,
@@ -46,7 +46,7 @@ MODELS: Mapping[str, Callable[[], type[PredictorMixin]]] = {
 
 
 def estimator_from_words(model: str, settings: Mapping[str, object]) -> Any:
-    """Return the unfitted estimator of a model with parameters of its constructor."""
+    """Return the unfitted estimator of a model, with parameters of its constructor."""
     cls = MODELS[model]()
     parameters = list(inspect.signature(cls).parameters)
     for name in settings:
@@ -64,7 +64,7 @@ def estimator_from_words(model: str, settings: Mapping[str, object]) -> Any:
 
 
 def value_of_setting(name: str, value: object) -> object:
-    """Return the value that a JSON object stands for: ``{"reject": 0.1}`` of costs, and so on."""
+    """Return the setting that a JSON object describes, such as ``{"reject": 0.1}`` for costs."""
     if not isinstance(value, dict):
         return value
     if name == "costs" and value.keys() <= {"matrix", "reject", "reject_label"}:
@@ -91,10 +91,10 @@ class ModelOptions:
     priors: tuple[str, ...]
     temperature: str | None
     reject: float | None
-    assignments: tuple[str, ...]  # NAME=VALUE of --set
+    assignments: tuple[str, ...]  # NAME=VALUE given by --set
 
     def estimator(self) -> Any:
-        """Return the unfitted estimator, without the priors, whose labels are not known yet."""
+        """Return the unfitted estimator without priors, because their labels are not known yet."""
         named: dict[str, object] = {
             "covariance": self.covariance,
             "tied": self.tied,
@@ -113,7 +113,7 @@ class ModelOptions:
 
 
 def number_or_word(text: str | None) -> float | str | None:
-    """Return a number, or the text itself if it is none."""
+    """Return a number, or the text itself if it is not a number."""
     if text is None:
         return None
     try:
@@ -123,7 +123,7 @@ def number_or_word(text: str | None) -> float | str | None:
 
 
 def parse_settings(texts: tuple[str, ...]) -> dict[str, object]:
-    """Return settings written NAME=VALUE; a value is JSON, or else the text itself."""
+    """Return settings given as NAME=VALUE; a value is JSON, or else text."""
     settings: dict[str, object] = {}
     for text in texts:
         name, mark, value = text.partition("=")
@@ -140,7 +140,7 @@ def parse_settings(texts: tuple[str, ...]) -> dict[str, object]:
 
 
 def parse_priors(texts: tuple[str, ...], classes: Labels) -> str | dict[object, float]:
-    """Return priors written as one word such as uniform, or as LABEL=P for every class."""
+    """Return priors given as one word such as uniform, or as LABEL=P for every class."""
     from suffice.core.table.labels import label_written
 
     if len(texts) == 1 and "=" not in texts[0]:
@@ -233,7 +233,7 @@ _model_options = combined(
 
 
 def model_options(function: Function) -> Function:
-    """Declare the options of a model; the command gets one ``ModelOptions``, named ``options``."""
+    """Declare the options of a model; the command gets them as ``options``, a ``ModelOptions``."""
 
     @functools.wraps(function)
     def with_options(

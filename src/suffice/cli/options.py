@@ -1,4 +1,4 @@
-"""Options that several subcommands share, each in a section of ``--help``."""
+"""Options shared by several subcommands, each in a section of ``--help``."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _complete_data(
     __: click.Parameter,
     incomplete: str,
 ) -> list[CompletionItem]:
-    """Return the built-in datasets and the files, for the shell."""
+    """Return the built-in datasets and the files, for shell completion."""
     from suffice.data.datasets import names
 
     items = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
@@ -269,7 +269,7 @@ _reading_options = combined(
 
 
 def learning_data(function: Function) -> Function:
-    """Declare DATA and its options for labelled rows; the command gets one ``Data``."""
+    """Declare DATA and options for labelled rows; the command gets one ``Data``."""
 
     @functools.wraps(function)
     def with_data(
@@ -307,7 +307,7 @@ def learning_data(function: Function) -> Function:
 
 
 def new_data(function: Function) -> Function:
-    """Declare DATA and its options for rows without labels; the command gets one ``Data``."""
+    """Declare DATA and options for rows without labels; the command gets one ``Data``."""
 
     @functools.wraps(function)
     def with_data(*args: object, data: tuple[str, ...], **others: object) -> None:
@@ -319,7 +319,7 @@ def new_data(function: Function) -> Function:
 
 
 def _take_reading_options(options: dict[str, object]) -> dict[str, object]:
-    """Remove the options of reading from all options, and return those that were given."""
+    """Remove the reading options from all options, and return the given ones."""
     return _given(
         delimiter=options.pop("delimiter"),
         na_values=options.pop("na_values"),
@@ -335,12 +335,12 @@ def _take_reading_options(options: dict[str, object]) -> dict[str, object]:
 
 
 def _given(**options: object) -> dict[str, object]:
-    """Return the options that were given on the command line."""
+    """Return the options given on the command line."""
     return {name: value for name, value in options.items() if value not in (None, ())}
 
 
 class OutputFile(click.Path):
-    """A file that the command writes, or the URL of an object if ``urls``."""
+    """An output file, or the URL of an object if ``urls``."""
 
     def __init__(self, *, urls: bool = False) -> None:
         super().__init__(path_type=Path, dir_okay=False)
@@ -374,12 +374,12 @@ def output(help: str, *, required: bool = False, urls: bool = False) -> Decorato
 
 
 def other_output(name: str, help: str) -> Decorator:
-    """Declare another option than ``-o`` that names a file to write."""
+    """Declare an option other than ``-o`` for an output file."""
     return option(name, section=OUTPUT, help=help, metavar="FILE", type=OutputFile())
 
 
 def file_argument(name: str, *, nargs: int = 1) -> Decorator:
-    """Declare an argument that names a model or moments file, or several if ``nargs`` is −1."""
+    """Declare an argument for a model or moments file, or for several if ``nargs`` is −1."""
     return click.argument(name, type=click.Path(path_type=Path), nargs=nargs, required=True)
 
 
@@ -435,5 +435,5 @@ def seed_option(section: str, help: str, default: int | None = 0) -> Decorator:
 
 
 def is_given(ctx: click.Context, name: str) -> bool:
-    """Return whether an option was written on the command line."""
+    """Return whether an option was given on the command line."""
     return ctx.get_parameter_source(name) is not ParameterSource.DEFAULT

@@ -33,17 +33,18 @@ if TYPE_CHECKING:
     from suffice.typing import SklearnClassifier
 
 FOLDS = 10
-# parameters of figures that the command itself fills in
+# parameters of figures that the command sets itself
 _FILLED_IN = ("source", "estimator", "X", "y", "sample_weight", "theme", "ax")
 
 
 @dataclass(frozen=True, slots=True)
 class FigureKind:
-    """A figure of ``suffice.plots``, and what it is drawn from."""
+    """A figure of ``suffice.plots``, and its kind of input."""
 
     drawn_from: Literal["rows", "model", "errors"]
-    shows: str  # the end of the first line of its documentation
-    function: Callable[[], Callable[..., Any]]  # imports matplotlib when it is called
+    shows: str  # the end of the first line of the function's docstring
+    # returns the function; imports matplotlib when called
+    function: Callable[[], Callable[..., Any]]
 
 
 KINDS = {
@@ -211,7 +212,7 @@ def plot(
 
 
 def _caption(kind: str, model: str, data: Data) -> str:
-    """Return which model and which rows a figure shows, and whether they were held out."""
+    """Return a caption: the model, the rows, and whether they were held out."""
     drawn_from = KINDS[kind].drawn_from
     if drawn_from == "rows":
         return f"rows of {data.name}"
@@ -227,7 +228,7 @@ def _check_settings(
     parameters: Mapping[str, inspect.Parameter],
     settings: Collection[str],
 ) -> None:
-    """Raise unless the settings are parameters of the figure, and none is lacking."""
+    """Raise unless the settings are parameters of the figure, and none is missing."""
     free = [name for name in parameters if name not in _FILLED_IN]
     for name in settings:
         if name not in free:
@@ -242,7 +243,7 @@ def _check_settings(
 
 
 def _arguments(kind: str, model: str, data: Data) -> tuple[object, ...]:
-    """Return what a figure is drawn from: rows, a fitted model and rows, or predictions."""
+    """Return the input of a figure: rows, a fitted model with rows, or predictions."""
     drawn_from = KINDS[kind].drawn_from
     if drawn_from == "rows":
         rows = data.rows(categories=False, allow_missing=False)
@@ -264,7 +265,7 @@ def _arguments(kind: str, model: str, data: Data) -> tuple[object, ...]:
 
 
 def _model_file_and_rows(model: str, data: Data) -> tuple[object, ...]:
-    """Return the model of a file, rows in the columns it was fitted on, and their labels."""
+    """Return the model in a file, rows with the columns of its fit, and their labels."""
     rows = data.rows()
     fitted = load_model(Path(model))
     names = list(getattr(fitted, "feature_names_in_", rows.frame.columns))
@@ -279,7 +280,7 @@ def _model_file_and_rows(model: str, data: Data) -> tuple[object, ...]:
 
 
 def _held_out_predictions(estimator: SklearnClassifier, rows: Chunk) -> Predictions:
-    """Return what an estimator predicts for rows held out in folds."""
+    """Return an estimator's predictions for rows held out in folds."""
     import numpy as np
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 

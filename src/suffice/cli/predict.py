@@ -1,4 +1,4 @@
-"""``suffice predict``: what a model says about new rows."""
+"""``suffice predict``: predictions for new rows."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def predict(
     from the model has a lower one.
     """
     if "numpy" not in sys.modules:
-        # BLAS would only spin on the cores that read, score and write
+        # BLAS threads would compete with the threads that read, score and write
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from suffice.data.formats.writing import sink_of
     from suffice.data.predict import notations_for, predict_stream
@@ -144,7 +144,7 @@ def _sink(
     *,
     escape_formulas: bool,
 ) -> Path | str | Callable[[pl.LazyFrame], object]:
-    """Return where predictions go, with texts that look like formulas escaped if asked."""
+    """Return the output for predictions; if asked, formula-like texts are escaped."""
     if not escape_formulas:
         return write_to_standard_output if output is None else output
     from suffice.data.formats.writing import with_escaped_formulas, write_table

@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from suffice.present.report.findings import ReportSettings
     from suffice.present.report.new_rows import NewRows
 
-ROW = "\0row"  # the column of row numbers; no column of data has this name
-_LARGE_FILE = 1 << 24  # bytes beyond which fits are shared by threads, not processes
+ROW = "\0row"  # name of the column of row numbers, which no data column has
+_LARGE_FILE = 1 << 24  # for larger files, threads share the fits, not processes
 _HELPER_MODULES = ("suffice.evaluate.comparison.judging", "sklearn.ensemble", "sklearn.svm")
 
 
 def start_helpers(data: Data) -> None:
-    """Start the processes that will help, so that they import while this one reads rows."""
+    """Start worker processes, which import modules while this process reads rows."""
     from suffice.selection.processes import worker_processes
 
     path = Path(data.name)
@@ -131,14 +131,14 @@ def report(
         written = _written_report(data, request, output, terminal)
         _print_answer(written, terminal)
         return
-    # several files are several tables here, and not parts of one
+    # here, several files are several tables, not parts of one
     tables = [replace(data, name=name, others=()) for name in (data.name, *data.others)]
     _write_reports(tables, request, output, terminal)
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What the options ask for, of every table."""
+    """The options that apply to every table."""
 
     settings: ReportSettings
     groups: str | None
@@ -150,7 +150,7 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """A report, and where it and its model were written."""
+    """A report, and the paths of its page and its model."""
 
     report: Report
     page: Path
@@ -163,8 +163,8 @@ def _written_report(
     output: Path | None,
     terminal: Terminal,
 ) -> _Written:
-    """Return the report of one table after writing its page and its model."""
-    # looked up when it is called, so that a program that reads reports can keep them
+    """Return the report of one table, after writing its page and its model."""
+    # imported late, so that a program can replace ``build.report_of`` to keep the reports
     from suffice.present.report import build
     from suffice.present.report.usage import Provenance
 
@@ -205,7 +205,7 @@ def _write_reports(
     output: Path | None,
     terminal: Terminal,
 ) -> None:
-    """Write a page of each table, and an index of them."""
+    """Write a page for each table, and an index of the pages."""
     from suffice.persistence.archive import replacing
     from suffice.present.report.render import IndexEntry, as_index
 
@@ -233,7 +233,7 @@ def _write_reports(
 
 
 def _reading_code(data: Data, table: DocumentedTable) -> str | None:
-    """Return Python code that reads X and y, None where reading needs options."""
+    """Return Python code that reads X and y; None if reading needs options."""
     has_gaps = any(profile.empty.any() for profile in table.profiles)
     if data.reading or data.weight is not None or has_gaps:
         return None
@@ -259,7 +259,7 @@ def _reading_code(data: Data, table: DocumentedTable) -> str | None:
 
 
 def _format_of(page: Path) -> str:
-    """Return the format that the extension of a page names."""
+    """Return the format for the extension of a page."""
     from suffice.present.report.build import FORMATS
 
     page_format = FORMATS.get(page.suffix.lower())
@@ -270,14 +270,14 @@ def _format_of(page: Path) -> str:
 
 
 def _command_line() -> str:
-    """Return what was typed, without folders of this machine and passwords: the page travels."""
+    """Return the command line without local folders and passwords, since the page may be shared."""
     typed = click.get_current_context().meta["command_line"]
     words = [re.sub(r"^(--?[\w-]+=)?[/~].*/", r"\1", word) for word in shlex.split(typed)]
     return without_passwords(shlex.join(words))
 
 
 def _print_answer(written: _Written, terminal: Terminal) -> None:
-    """Print the headline, every caveat and the next step, wrapped at words."""
+    """Print the headline, all caveats and the next step, wrapped between words."""
     answer = written.report.answer
     model = written.model
     if not (terminal.quiet or terminal.json):
@@ -293,19 +293,19 @@ def _print_answer(written: _Written, terminal: Terminal) -> None:
 
 
 def _wrapped(sentence: str) -> str:
-    """Return a sentence as lines that a terminal holds; a pipe gets one line."""
+    """Return a sentence as lines that fit the terminal; one line for a pipe."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     return wrapped_at(sentence, width)
 
 
 def wrapped_at(sentence: str, width: int | None) -> str:
-    """Return a sentence wrapped at words; without a width, in one line."""
+    """Return a sentence wrapped between words; without a width, on one line."""
     text = printable(sentence.replace("\N{NO-BREAK SPACE}", " "))
     return text if width is None else textwrap.fill(text, width, break_on_hyphens=False)
 
 
 def _unused_path(path: Path, terminal: Terminal) -> Path:
-    """Return the path, or a numbered one if it exists, and say so."""
+    """Return the path, or a numbered path if it exists, with a note to the user."""
     if not path.exists():
         return path
     unused = next(other for other in _numbered(path) if not other.exists())
@@ -319,7 +319,7 @@ def _numbered(path: Path) -> Iterator[Path]:
 
 
 def _stem(name: str) -> str:
-    """Return what to call the page of a file, a glob or standard input."""
+    """Return the file name stem for the page of a file, a glob or standard input."""
     stem = "stdin" if name == "-" else Path(name).stem
     return "".join(c if c.isalnum() or c in "-_." else "_" for c in stem) or "data"
 
@@ -327,9 +327,9 @@ def _stem(name: str) -> str:
 def _documented_table(
     data: Data, name: str, groups: str | None, time: str | None
 ) -> tuple[DocumentedTable, dict[str, Notation]]:
-    """Return the rows with what names them, and how their file writes numbers and dates.
+    """Return the rows with their names, and the notation of numbers and dates in their file.
 
-    Notes on what is left out go on the page, too.
+    Notes on what is left out also go on the page.
     """
     import numpy as np
 
@@ -362,7 +362,7 @@ def _documented_table(
 
 
 def _new_rows(data: Data, documented: DocumentedTable) -> NewRows:
-    """Return the rows of another source, with labels if it has them."""
+    """Return the rows of another source, with labels if there are any."""
     import polars as pl
 
     from suffice.data.columns.roles import roles_for_learning, roles_for_predicting

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from suffice.core.decision.classifier import Classifier
 
-_BATCH = 100_000  # rows drawn at once
+_BATCH = 100_000  # rows drawn at a time
 
 
 @subcommand(
@@ -93,7 +93,7 @@ def sample(
 
 
 class Draws(NamedTuple):
-    """What is drawn from: a model, and one class of it or all."""
+    """The source of draws: a model, and one of its classes or all."""
 
     classifier: Classifier
     label_column: str
@@ -122,7 +122,7 @@ def _frame(draws: Draws, number: int, rng: np.random.Generator) -> pl.DataFrame:
     classifier = draws.classifier
     rows, labels = classifier.sample(number, rng, draws.one_class)
     columns: dict[str, Any]
-    if isinstance(rows, dict):  # columns of several kinds
+    if isinstance(rows, dict):  # columns with different types
         columns = rows
     else:
         names = classifier.feature_names or [f"x{j}" for j in range(rows.shape[1])]

@@ -1,4 +1,4 @@
-"""``suffice show``: what is inside a model or moments file."""
+"""``suffice show``: the contents of a model or moments file."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from suffice.errors import FileFormatError
 if TYPE_CHECKING:
     from suffice.typing import Array
 
-_MOST_CLASSES = 8  # columns of a table
-_MOST_ROWS = 32  # of a table
+_MOST_CLASSES = 8  # columns of a table, at most
+_MOST_ROWS = 32  # rows of a table, at most
 
 Header = Mapping[str, Any]
 Arrays = Mapping[str, "Array"]
-Table = tuple[list[str], list[list[object]]]  # the names of its columns, and its rows
+Table = tuple[list[str], list[list[object]]]  # column names, and rows
 
 
 @subcommand("suffice show iris.suffice", "suffice show all.moments --json")
@@ -68,7 +68,7 @@ def _document(
     arrays: Arrays,
     moments: suffice.Moments | None,
 ) -> dict[str, object]:
-    """Return what the file holds, for JSON."""
+    """Return the contents of the file as a document for JSON."""
     document = {name: value for name, value in header.items() if name != "sha256"}
     if moments is not None:
         document["classes"] = moments.classes
@@ -83,7 +83,7 @@ def _document(
 
 
 def _description(file: Path, header: Header, arrays: Arrays, *, stated: bool) -> list[str]:
-    """Return lines that say what the file is, its settings, and what the tables do not show."""
+    """Return lines on the file, its settings, and details that the tables do not show."""
     lines = [f"{file}: {header['suffice']}, format {header['format']}"]
     if "estimator" in header:
         from suffice.persistence.load import unfitted
@@ -123,7 +123,7 @@ def _facts(header: Header, *, stated: bool) -> list[str]:
 
 
 def _members(header: Header, arrays: Arrays) -> list[str]:
-    """Return a line for each model of an average, the heaviest first."""
+    """Return a line for each model of an average, the largest weight first."""
     from suffice.persistence.averages import views_in
 
     views = views_in(header, arrays)
@@ -141,7 +141,7 @@ def _members(header: Header, arrays: Arrays) -> list[str]:
 
 
 def _class_table(moments: suffice.Moments, *, stated: bool) -> Table:
-    """Return a table with a column per class: its rows and weight or its prior, its means."""
+    """Return a table with a column per class: rows and weight or prior, and means."""
     names = moments.feature_names or [f"x{j}" for j in range(moments.n_features)]
     rows: list[list[object]] = [
         ["rows", *moments.counts.tolist()],
@@ -182,12 +182,12 @@ def _coefficient_table(header: Header, arrays: Arrays, coef: Array, intercept: A
 
 
 def _coefficient(value: float) -> str:
-    """Return a coefficient with the digits that a reader needs to check a prediction."""
+    """Return a coefficient with enough digits to check a prediction."""
     return number(value, 6)
 
 
 def _shortened(first: str, labels: Sequence[object], rows: list[list[object]]) -> Table:
-    """Return a table with a column per label, cut where it would be hard to read."""
+    """Return a table with a column per label, truncated if it would be hard to read."""
     columns = [first, *(str(label) for label in labels[:_MOST_CLASSES])]
     shown = [row[: 1 + _MOST_CLASSES] for row in rows[:_MOST_ROWS]]
     if len(labels) > _MOST_CLASSES:

@@ -1,4 +1,4 @@
-"""``suffice store``: sums of partitions, kept apart, and the model of any set of them."""
+"""``suffice store``: sums of partitions, stored separately, and models of any selection."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def receipts(
 
 
 def _fields_of(item: StoredReceipt) -> dict[str, object]:
-    """Return a receipt as the fields of JSON."""
+    """Return the JSON fields of a receipt."""
     return {
         "partition": item.partition,
         "why": item.why,
@@ -337,7 +337,7 @@ def _sums_of(
     except_: tuple[str, ...],
     last: int | None,
 ) -> suffice.Moments:
-    """Return the sums of the partitions that were selected."""
+    """Return the sums of the selected partitions."""
     if only and last:
         raise InvalidParameterError(
             "--only and --last cannot be used together: give one of them"

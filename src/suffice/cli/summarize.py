@@ -1,4 +1,4 @@
-"""``suffice summarize``: from labelled rows to a file of sums."""
+"""``suffice summarize``: save the sums of labelled rows."""
 
 from pathlib import Path
 

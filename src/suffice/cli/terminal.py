@@ -1,4 +1,4 @@
-"""What a command prints and writes: results, notes, errors, tables and figures."""
+"""Output of a command: results, notes, errors, tables and figures."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Prints what a command has to say; whatever the data hold is made safe to print."""
+    """Prints the output of a command; control characters in the data are escaped."""
 
     quiet: bool = False
     json: bool = False
-    # numbers of columns and rows left out; None for commands that do not learn from rows
+    # numbers of columns and rows left out; None if the command does not fit or sum rows
     unused: dict[str, int] | None = None
 
     def note(self, text: str) -> None:
@@ -40,7 +40,7 @@ class Terminal:
             click.secho(f"note: {printable(text)}", err=True, dim=True)
 
     def warn(self, warning: Warning | str) -> None:
-        """Show a warning of the library as a note, and count what it says was left out."""
+        """Show a warning of the library as a note, and count the columns and rows it leaves out."""
         if self.unused is not None:
             self.unused["columns"] += getattr(warning, "columns", 0)
             self.unused["rows"] += getattr(warning, "rows", 0)
@@ -56,12 +56,12 @@ class Terminal:
             if self.unused is not None:
                 content["not_used"] = self.unused
             line = json.dumps(json_value(content), ensure_ascii=False, allow_nan=False)
-            _print(CONTROL.sub(_escape, line))  # control characters steer terminals
+            _print(CONTROL.sub(_escape, line))  # control characters could control the terminal
         elif text is not None:
             _print(printable(text))
 
     def written(self, output: Path | str | None, text: str, **facts: object) -> None:
-        """Say what was written: as a JSON result, or on standard error."""
+        """Report a written file, as a JSON result or on standard error."""
         if self.json:
             self.result({"output": None if output is None else str(output), **facts})
         elif not self.quiet:
@@ -70,7 +70,7 @@ class Terminal:
 
     @property
     def unused_remark(self) -> str:
-        """The columns and rows that were left out, in words; empty if there are none."""
+        """A phrase on the columns and rows left out; empty if there are none."""
         if self.unused is None:
             return ""
         counts = []
@@ -82,7 +82,7 @@ class Terminal:
 
     @contextmanager
     def progress(self, unit: str) -> Iterator[Progress]:
-        """Show how much is done, and the speed at the end."""
+        """Show progress, and the speed at the end."""
         from suffice.core.progress import Progress
 
         with Progress(False if self.quiet else None, unit=unit) as progress:
@@ -92,7 +92,7 @@ class Terminal:
 
     @contextmanager
     def working(self, task: str) -> Iterator[None]:
-        """Show on a terminal that a task of unknown length goes on, and for how long."""
+        """Show on a terminal how long a task of unknown length has been running."""
         if self.quiet or not sys.stderr.isatty():
             yield
             return
@@ -111,7 +111,7 @@ class Terminal:
             yield
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """Print a table, text left and numbers right, unless JSON was asked for."""
+        """Print a table, with text on the left and numbers on the right, unless JSON is wanted."""
         if self.json:
             return
         from rich.console import Console
@@ -122,7 +122,7 @@ class Terminal:
             line = [_printable_cell(cell) for cell in row]
             lines.append(line)
         console = Console(file=sys.stdout, highlight=False, markup=False)
-        # What is printed to a file of its own is not flushed line by line.
+        # print to a buffer first, because sys.stdout would be flushed line by line
         text = io.StringIO()
         printer = Console(
             file=text,
@@ -137,8 +137,8 @@ class Terminal:
 
 
 def _print(line: str) -> None:
-    """Print a line of the result; what goes to a pipe is kept, and written in one piece."""
-    # A reader such as head, which leaves after the first line, then gets a whole result.
+    """Print a line of the result; output to a pipe is buffered and written at once."""
+    # Then a reader such as head, which closes after the first line, gets the whole result.
     if sys.stdout.isatty():
         click.echo(line)
     else:
@@ -157,7 +157,7 @@ FIGURE_FORMATS = (".pdf", ".png", ".svg")
 
 
 def check_figure(path: Path | None) -> None:
-    """Refuse a name without a format of figures, before any work is done; open no window."""
+    """Raise for an unknown figure format before any work is done; no window is opened."""
     if path is None:
         return
     if path.suffix not in FIGURE_FORMATS:
@@ -169,10 +169,10 @@ def check_figure(path: Path | None) -> None:
 
 
 def write_figure(figure: FigureBase, path: Path, background: str = "white") -> None:
-    """Write a figure in the format of its extension; the file is whole or as it was."""
+    """Write a figure atomically, in the format of its extension."""
     from suffice.persistence.archive import replacing
 
-    whole: Any = figure  # axes lie in a Figure, which has savefig, or in a part of one
+    whole: Any = figure  # axes lie in a Figure, which has savefig, or in a SubFigure
     with replacing(path) as file:
         whole.savefig(
             file, format=path.suffix.removeprefix("."), dpi=160, facecolor=background
@@ -185,7 +185,7 @@ def write_table(
     terminal: Terminal,
     n_rows: int,
 ) -> None:
-    """Write a table by the extension of a file, or to standard output: CSV, or JSON if asked."""
+    """Write a table to a file, by its extension, or to standard output as CSV or JSON."""
     from suffice.data.formats import writing
 
     if output is not None:
@@ -198,7 +198,7 @@ def write_table(
 
 
 def write_to_standard_output(frame: pl.LazyFrame) -> None:
-    """Write a table as CSV, batch by batch."""
+    """Write a table to standard output as CSV, batch by batch."""
     import polars as pl
 
     from suffice.data.scanning import batches_of
@@ -212,7 +212,7 @@ def write_to_standard_output(frame: pl.LazyFrame) -> None:
 
 
 def _write_json(frame: pl.LazyFrame) -> None:
-    """Write a table as one JSON document, batch by batch."""
+    """Write a table as a single JSON document, batch by batch."""
     from suffice.data.scanning import batches_of
 
     stream = sys.stdout.buffer

@@ -11,7 +11,7 @@ from suffice.cli.terminal import Terminal
 if TYPE_CHECKING:
     from suffice.typing import Array
 
-_ROWS = 30_000  # enough for the compiled loops to be used
+_ROWS = 30_000  # enough rows that the compiled loops are used
 
 
 @subcommand("suffice warm-up", "NUMBA_CACHE_DIR=/opt/cache suffice warm-up")
@@ -36,7 +36,7 @@ def warm_up(terminal: Terminal, /) -> None:
 
 
 def _use_everything() -> None:
-    """Collect sums, fit models and predict, on rows of every layout."""
+    """Collect sums, fit models and predict, on rows with every layout."""
     import numpy as np
 
     rng = np.random.default_rng(0)

@@ -1,7 +1,7 @@
-"""Fitted classifiers as programs of other systems: SQL, Ibis expressions, ONNX graphs and JSON.
+"""Fitted classifiers in other languages: SQL, Ibis expressions, ONNX graphs and JSON.
 
-The modules import the fitted classifier from ``core`` and the writing of files from
-``persistence``. They import neither the estimators nor scikit-learn.
+The modules import the fitted classifier from ``core`` and file writing from ``persistence``. They
+import neither the estimators nor scikit-learn.
 """
 
 from suffice.export.document import to_document

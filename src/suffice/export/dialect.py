@@ -9,15 +9,15 @@ import numpy as np
 from suffice.errors import InvalidParameterError, require_word
 from suffice.typing import Floats
 
-Stage = dict[str, str]  # column → expression over the columns of the stage before
-ROWS = "suffice_rows"  # what a query calls the table that it reads
+Stage = dict[str, str]  # column → expression over the columns of the previous stage
+ROWS = "suffice_rows"  # name of the input table inside the query
 
 
 # --- literals and names ----------------------------------------------------------------------
 
 
 def double(value: float) -> str:
-    """Return a literal that every engine reads as this very double, not as a decimal."""
+    """Return a literal that every engine parses as exactly this double, not as a decimal."""
     text = repr(float(value))
     if "e" not in text:
         text = f"{text}e0"
@@ -28,7 +28,7 @@ def literal(label: object) -> str:
     """Return a label as text, number, Boolean or NULL."""
     if label is None or (isinstance(label, float) and math.isnan(label)):
         return "NULL"
-    if isinstance(label, int):  # also a Boolean: TRUE or FALSE
+    if isinstance(label, int):  # includes Booleans: TRUE or FALSE
         return str(label).upper()
     if isinstance(label, float):
         return double(label)
@@ -41,7 +41,7 @@ def literal(label: object) -> str:
 
 
 def name(text: str) -> str:
-    """Return a quoted identifier, whatever characters it has."""
+    """Return a quoted identifier; the name may contain any characters."""
     if "\0" in text:
         raise InvalidParameterError(
             f"the name {text!r} holds a NUL character, which no database takes: rename it"
@@ -51,8 +51,8 @@ def name(text: str) -> str:
 
 def column_of_rows(column: str) -> str:
     """Return a column of the table, qualified by the table's name."""
-    # an unqualified name that the table lacks is text to SQLite, and to DuckDB another column of
-    # the same stage
+    # If the table lacks an unqualified name, SQLite takes it as text, and DuckDB as another column
+    # of the same stage.
     return f"{ROWS}.{name(column)}"
 
 
@@ -60,7 +60,7 @@ def column_of_rows(column: str) -> str:
 
 
 def balanced(terms: Sequence[str], join: Callable[[str, str], str]) -> str:
-    """Return terms joined two by two: engines and parsers limit how deep a formula may nest."""
+    """Return terms joined as a balanced tree, because parsers limit the depth of formulas."""
     if len(terms) <= 1:
         return terms[0]
     middle = len(terms) // 2
@@ -73,7 +73,7 @@ def added(terms: Sequence[str]) -> str:
 
 
 def all_of(conditions: Sequence[str]) -> str:
-    """Return the condition that all conditions hold."""
+    """Return the conjunction of conditions."""
     return balanced(conditions, lambda left, right: f"({left} AND {right})")
 
 
@@ -92,19 +92,19 @@ def square(term: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One engine's words and limits."""
+    """Syntax and limits of an engine."""
 
     title: str
     double: str  # the type of 64-bit floating point numbers
     greatest: str
     least: str
-    most_columns: int = 1 << 20  # of one stage
-    longest_name: int = 1 << 20  # bytes
-    # the stages of a query must not be merged, or formulas multiply
-    fence: str = ""  # what keeps the planner from merging a stage into the next
+    most_columns: int = 1 << 20  # most columns of a stage
+    longest_name: int = 1 << 20  # longest column name, in bytes
+    # Stages must not be merged, because formulas would be repeated many times.
+    fence: str = ""  # clause that keeps the planner from merging a stage into the next
     materialized: str = "NOT MATERIALIZED"
     has_nan: bool = True
-    folds_case: bool = True  # whether a and A are one name
+    folds_case: bool = True  # whether a and A are the same name
     largest_integer: float = math.inf
 
     def largest(self, terms: Sequence[str]) -> str:
@@ -114,25 +114,25 @@ class Dialect:
         return balanced(terms, lambda left, right: f"{self.least}({left}, {right})")
 
     def as_double(self, value: float) -> str:
-        """Return a literal for arithmetic among literals, where PostgreSQL would use decimals."""
+        """Return a typed literal for constant arithmetic, since PostgreSQL would use decimals."""
         return f"CAST({double(value)} AS {self.double})"
 
     def number_of(self, column: str, *, is_boolean: bool) -> str:
-        """Return a column as doubles, NULL where it is NaN; Booleans as 1 and 0."""
+        """Return a column as doubles, with NULL for NaN; Booleans become 1 and 0."""
         if is_boolean:
             return f"CASE WHEN {column} THEN 1e0 WHEN NOT {column} THEN 0e0 END"
         number = f"CAST({column} AS {self.double})"
         if self.has_nan:
             return f"NULLIF({number}, CAST('NaN' AS {self.double}))"
-        # SQLite casts any text to a number, but compares text that is none as larger than numbers
+        # SQLite casts any text to a number, but sorts text that is not a number after all numbers
         return f"CASE WHEN {column} <= CAST(9e999 AS {self.double}) THEN {number} END"
 
     def exponential(self, expression: str) -> str:
-        """Return exp of a number ≤ 0; a result that rounds to 0 is an error to PostgreSQL."""
+        """Return exp of a number ≤ 0; PostgreSQL raises if the result underflows to 0."""
         return f"CASE WHEN {expression} < -708e0 THEN 0e0 ELSE EXP({expression}) END"
 
     def refuse_long_names(self, names: Iterable[str]) -> None:
-        """Raise if the engine would cut off a column name of the answer."""
+        """Raise if the engine would truncate an output column name."""
         for column in names:
             if len(column.encode()) > self.longest_name:
                 raise InvalidParameterError(
@@ -141,7 +141,7 @@ class Dialect:
                 )
 
     def refuse_equal_names(self, names: Iterable[str], place: str) -> None:
-        """Raise if names differ by case only, and the engine would read one for the other."""
+        """Raise if names differ only in case and the engine does not distinguish them."""
         if not self.folds_case:
             return
         first_spelling: dict[bytes, str] = {}
@@ -163,7 +163,7 @@ class Dialect:
                 )
 
     def refuse_wide(self, n_columns: int) -> None:
-        """Raise if a stage has more columns than the engine takes."""
+        """Raise if a stage has more columns than the engine allows."""
         if n_columns > self.most_columns:
             raise InvalidParameterError(
                 f"the query has {n_columns} columns in one stage, and {self.title} takes up to "
@@ -197,7 +197,7 @@ DIALECTS: Mapping[str, Dialect] = {
 
 
 def dialect_of(word: str) -> Dialect:
-    """Return the dialect of this name; Ibis calls PostgreSQL either "postgres" or "postgresql"."""
+    """Return the dialect with this name; Ibis uses both "postgres" and "postgresql"."""
     lower = word.lower()
     if lower == "postgresql":
         lower = "postgres"

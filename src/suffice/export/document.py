@@ -1,4 +1,4 @@
-"""A fitted classifier as JSON, by docs/model.schema.json; docs/export.md says how to score rows."""
+"""A fitted classifier as JSON (docs/model.schema.json); docs/export.md says how to score rows."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from suffice.export.marginal import integrates_missing
 FORMAT = 2
 _PARAMETERS = ("priors", "means", "covariance", "coef", "intercept")
 
-Document: TypeAlias = dict[str, object]  # plain values, arrays, and documents in them
+Document: TypeAlias = dict[str, object]  # plain values, arrays and nested documents
 
 
 def to_document(estimator: FittedEstimator) -> Document:
@@ -47,7 +47,7 @@ def to_document(estimator: FittedEstimator) -> Document:
             "reject": classifier.decision.reject,
         },
     }
-    # the same in the words of statistics, where a model has them
+    # the same in statistical terms, if the model has them
     for name in _PARAMETERS:
         value = getattr(estimator, f"{name}_", None)
         if value is not None:
@@ -56,7 +56,7 @@ def to_document(estimator: FittedEstimator) -> Document:
 
 
 def document_text(document: Mapping[str, object]) -> str:
-    """Return a document as JSON; numbers that are not finite are null."""
+    """Return a document as JSON text; numbers that are not finite become null."""
     return json.dumps(json_value(document), indent=1, ensure_ascii=False, allow_nan=False)
 
 
@@ -140,10 +140,10 @@ def _share(share: Share) -> Document:
 
 
 def view_document(view: views.View) -> Document:
-    """Return how a view maps rows, as plain values and arrays."""
+    """Return a view as plain values and arrays."""
     if isinstance(view, views.Plain):
         return {"kind": "plain"}
-    if isinstance(view, views.Softened):  # its noise is in the formula of the member
+    if isinstance(view, views.Softened):  # the member's formula includes its noise
         return view_document(view.below)
     if isinstance(view, views.PowerTransformed):
         return {"kind": "power", "power": view.transform.arrays()}

@@ -1,6 +1,6 @@
 """Stages of a query that integrate missing features out of a full covariance.
 
-They end with two kinds of column: r of each class, g_mᵀ P_mm⁻¹ g_m, which is taken off Δ²; and l
+The last stage has the columns r of each class, g_mᵀ P_mm⁻¹ g_m, which is subtracted from Δ², and l
 of each covariance, log|P_mm|. See ``Marginal`` for the equations.
 """
 
@@ -12,7 +12,7 @@ from suffice.export.dialect import Stage, added, double, product, square
 from suffice.export.marginal import Marginal
 from suffice.export.reading import ColumnReading
 
-_FAR = "1e150"  # the square of a number beyond this overflows
+_FAR = "1e150"  # squares of larger numbers overflow
 
 
 def any_missing(
@@ -21,17 +21,17 @@ def any_missing(
     features: Sequence[int],
     reading: ColumnReading,
 ) -> Iterator[Stage]:
-    """Yield P x, then a step of Gaussian elimination for each feature that may be missing.
+    """Yield P x, then one step of Gaussian elimination for each feature that may be missing.
 
-    A step changes only the rows in which its feature is missing. ``number`` tells the columns of
-    one covariance from those of another.
+    A step changes only the rows in which its feature is missing. ``number`` distinguishes the
+    columns of several covariances.
     """
     precision = marginal.precision
     classes = marginal.classes.tolist()
     lower_half = [(i, j) for i in features for j in features if i >= j]
     later_features = {j: [i for i in features if i > j] for j in features}
     p = {(i, j): reading.dialect.as_double(precision[i, j]) for i, j in lower_half}
-    # g = P x − P μ of each class
+    # g = P x − P μ for each class
     g = {}
     for k, pull in zip(classes, marginal.pulls, strict=True):
         g.update({(k, j): f"(q{number}_{j} - {double(pull[j])})" for j in features})
@@ -60,7 +60,7 @@ def any_missing(
         # log|P_mm| ← log|P_mm| + log p_j
         stage[f"l{number}"] = f"{log_det} + {_if_missing(flag, f'LN({pivot})')}"
         yield stage
-        # from now on the columns of this stage
+        # from here on, use the columns of this stage
         p = {(a, b): f"p{number}_{a}_{b}" for a, b in p}
         g = {(k, i): f"g{k}_{i}" for k, i in g}
         r = {k: f"r{k}" for k in classes}
@@ -74,9 +74,9 @@ def _if_missing(flag: str | None, value: str) -> str:
 def one_missing(
     number: int, marginal: Marginal, flags: Sequence[str | None]
 ) -> Iterator[Stage]:
-    """Yield linear forms y, then r and l, NULL in rows in which more than one column is missing.
+    """Yield linear forms y, then r and l; these are NULL if more than one column is missing.
 
-    The blocks of P that a missing column needs are inverted beforehand.
+    For each column, the block of P that is needed if it is missing is inverted in advance.
     """
     precision = marginal.precision
     columns = [flag for flag in dict.fromkeys(flags) if flag]

@@ -1,4 +1,4 @@
-"""What can be exported: a fitted estimator or its classifier, and the members of an average."""
+"""What can be exported: fitted estimators, their classifiers, and members of averages."""
 
 from collections.abc import Mapping
 from typing import Protocol, TypeAlias
@@ -13,7 +13,7 @@ from suffice.errors import InvalidParameterError
 
 
 class FittedEstimator(Protocol):
-    """An estimator of suffice after ``fit``."""
+    """A fitted estimator of suffice."""
 
     @property
     def model_(self) -> Classifier:

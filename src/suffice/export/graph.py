@@ -1,4 +1,4 @@
-"""An ONNX graph as it grows: arithmetic with ``Deferred`` arrays adds nodes to it."""
+"""Building an ONNX graph: arithmetic with ``Deferred`` arrays adds nodes to it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from suffice.typing import Array, Codes, Flags, Floats
 
-OPSET = 17  # onnxruntime computes all of its operators below with 64-bit numbers
+OPSET = 17  # with this version, onnxruntime computes all operators used here in 64-bit numbers
 IR_VERSION = 8
-ML = "ai.onnx.ml"  # the domain of operators of machine learning
+ML = "ai.onnx.ml"  # domain of the operators for machine learning
 
 
 class Graph:
-    """The nodes and constants so far."""
+    """The nodes and constants added so far."""
 
     def __init__(self) -> None:
         import onnx
@@ -32,7 +32,7 @@ class Graph:
         }
 
     def constant(self, values: Operand | Array) -> Deferred:
-        """Return an array of doubles, integers, Booleans or text as a constant."""
+        """Return a constant for an array of doubles, integers, Booleans or text."""
         if isinstance(values, Deferred):
             return values
         array = np.ascontiguousarray(values).reshape(np.shape(values))
@@ -48,7 +48,7 @@ class Graph:
         return Deferred(self, name)
 
     def tensor(self, values: Floats) -> Any:
-        """Return numbers as an attribute of a node, in double precision."""
+        """Return numbers as a node attribute, in double precision."""
         return self._onnx.numpy_helper.from_array(np.asarray(values, np.float64), "values")
 
     def node(
@@ -66,7 +66,7 @@ class Graph:
         return Deferred(self, result)
 
     def cast(self, x: Deferred, kind: str) -> Deferred:
-        """Return an array of another type: "DOUBLE", "FLOAT" or "INT64"."""
+        """Return the array cast to "DOUBLE", "FLOAT" or "INT64"."""
         return self.node("Cast", x, to=self._types[kind])
 
     def declaration(self, name: str, kind: str, shape: Sequence[str | int]) -> Any:
@@ -79,7 +79,7 @@ class Graph:
         outputs: Sequence[Any],
         metadata: Mapping[str, str],
     ) -> Any:
-        """Return the finished model, after ONNX has checked it."""
+        """Return the complete model, checked by ONNX."""
         helper = self._onnx.helper
         graph = helper.make_graph(self._nodes, "suffice", inputs, outputs, self._constants)
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML, 3)]
@@ -95,12 +95,12 @@ class Graph:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Deferred:
-    """An array that a graph will compute; operators and methods add nodes to the graph."""
+    """An array that the graph will compute; operators and methods add nodes to the graph."""
 
     graph: Graph
     name: str
 
-    __array_ufunc__ = None  # NumPy arrays leave operators to this class
+    __array_ufunc__ = None  # makes NumPy arrays defer to the operators of this class
 
     def __add__(self, other: Operand) -> Deferred:
         return self.graph.node("Add", self, _doubles(other))
@@ -148,18 +148,18 @@ class Deferred:
         return self.graph.node("ReduceMax", self, axes=[axis], keepdims=int(keepdims))
 
     def take(self, indices: Sequence[int] | Codes, axis: int) -> Deferred:
-        """Return the columns, or other slices along an axis, at known indices."""
+        """Return columns, or other slices along an axis, at fixed indices."""
         return self.graph.node("Gather", self, np.asarray(indices, np.int64), axis=axis)
 
     def new_axis(self, axis: int) -> Deferred:
         return self.graph.node("Unsqueeze", self, np.array([axis]))
 
     def rows_at(self, indices: Deferred) -> Deferred:
-        """Return the rows at indices (m, 1) that the graph computes."""
+        """Return the rows at indices (m, 1), which the graph computes."""
         return self.graph.node("GatherND", self, indices)
 
     def with_rows(self, indices: Deferred, rows: Deferred) -> Deferred:
-        """Return the array with other rows at indices (m, 1)."""
+        """Return the array with new values in the rows at indices (m, 1)."""
         return self.graph.node("ScatterND", self, indices, rows)
 
     def to_double(self) -> Deferred:
@@ -176,7 +176,7 @@ def _doubles(x: Operand) -> Deferred | Floats:
     return x if isinstance(x, Deferred) else np.asarray(x, np.float64)
 
 
-# --- functions, named as NumPy's -------------------------------------------------------------
+# --- functions with the names of NumPy functions ---------------------------------------------
 
 
 def isnan(x: Deferred) -> Deferred:
@@ -190,7 +190,7 @@ def is_missing(x: Deferred) -> Deferred:
 
 
 def where(condition: Deferred | Flags, x: Operand, y: Operand) -> Deferred:
-    """Return ``x`` where the condition holds, ``y`` elsewhere; one of the two is deferred."""
+    """Return ``x`` where the condition is true, else ``y``; one of the two must be deferred."""
     graph = x.graph if isinstance(x, Deferred) else None
     if isinstance(y, Deferred):
         graph = y.graph

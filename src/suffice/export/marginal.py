@@ -1,4 +1,4 @@
-"""What missing features change in the scores: the numbers that SQL and ONNX compute with."""
+"""How missing features change the scores: the quantities that SQL and ONNX use."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from suffice.core.model.mixture import MixtureModel
 from suffice.core.model.scoring import Formula, LinearScores, Scaled
 from suffice.typing import Codes, Floats
 
-_LOWEST = -1e300  # a score that stands for −∞
+_LOWEST = -1e300  # replaces a score of −∞
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Marginal:
-    r"""Classes whose scores hold −½ Δ², Δ² = (x − μ_k)ᵀ P (x − μ_k), with one P = Σ⁻¹.
+    r"""Classes whose scores contain −½ Δ², Δ² = (x − μ_k)ᵀ P (x − μ_k), with one P = Σ⁻¹.
 
-    If the features m are missing in x, and x is at the origin there, the marginal has
+    If the features m are missing and set to the origin in x, the marginal has
 
     .. math:: \Delta_o^2 = \Delta^2 - g_m^\top P_{mm}^{-1} g_m, \quad g = P x - P \mu_k, \quad
               \log|\Sigma_{oo}| = \log|\Sigma| + \log|P_{mm}|.
@@ -36,7 +36,7 @@ class Marginal:
         return not (self.precision - np.diag(np.diagonal(self.precision))).any()
 
     def scaled(self, units: Floats) -> Marginal:
-        """Return the same with each feature measured in another unit, units (d,)."""
+        """Return the same quantities with features divided by ``units`` (d,)."""
         return Marginal(
             classes=self.classes,
             precision=self.precision * units * units[:, None],
@@ -45,7 +45,7 @@ class Marginal:
 
 
 def marginals(formula: Formula) -> list[Marginal]:
-    """Return one marginal for each covariance; none if the scores are not of densities."""
+    """Return a marginal for each covariance; empty if the scores are not log densities."""
     parts = []
     for part in formula.scorer.matrix_parts():
         if isinstance(part, LinearScores):
@@ -62,21 +62,21 @@ def marginals(formula: Formula) -> list[Marginal]:
 
 
 def integrates_missing(classifier: Classifier) -> bool:
-    """Return whether the classifier integrates missing features out."""
+    """Return whether the classifier integrates out missing features."""
     if isinstance(classifier.model, LinearModel):
         return False
     return classifier.allow_missing or classifier.encoding is not None
 
 
 def empty_scores(model: ClassModel) -> Floats:
-    """Return the scores of a row without any observed feature, (K,), or of components (R,)."""
+    """Return the scores of a row in which all features are missing, (K,), or by component (R,)."""
     scores = model.log_priors
     if isinstance(model.allowing_missing(), MarginalModel):
         # softmax(T log π / T) = π
         scores = model.temperature * scores
     if not isinstance(model, MixtureModel):
         return scores
-    # one component has the score of its class, so that log Σ exp over the components is exact
+    # one component gets the score of its class, so that log Σ exp over the components is exact
     component_scores = np.full(len(model.class_of), _LOWEST)
     component_scores[model.starts] = scores
     return component_scores

@@ -39,21 +39,20 @@ from suffice.export.marginal import Marginal, empty_scores, integrates_missing, 
 from suffice.persistence.archive import replacing
 from suffice.typing import Codes, Floats, Labels
 
-MOST_WITH_MISSING = (
-    300  # features of a full covariance that missing ones are integrated out of
-)
-_LOWEST = -1e300  # a score that stands for −∞, which turns into NaN in products
+# most features of a full covariance for which missing ones are integrated out
+MOST_WITH_MISSING = 300
+_LOWEST = -1e300  # replaces a score of −∞, which would become NaN in products
 
 
 def to_onnx(estimator: Fitted, path: str | Path | None = None) -> Any:
-    """Return an ONNX model in 64-bit numbers, and write it to ``path`` if there is one.
+    """Return an ONNX model in 64-bit numbers, and write it to ``path`` if given.
 
-    The input is ``X`` (n, d); for a mixed table there is one input (n, 1) for each column, text for
-    categories. The outputs are ``label`` (n,) and ``probabilities`` (n, K), or ``scores`` (n, K)
-    for a classifier without posteriors. The label of a row that is rejected or has no scores is NaN
-    for numeric labels, "" for text labels. Needs the extra ``onnx``.
+    The input is ``X`` (n, d). For a mixed table, there is one input (n, 1) for each column, as text
+    for categories. The outputs are ``label`` (n,) and ``probabilities`` (n, K), or ``scores`` (n,
+    K) for a classifier without posteriors. If a row is rejected or has no scores, its label is NaN
+    for numeric labels and "" for text labels. Needs the extra ``onnx``.
     """
-    extra("onnx", "onnx", "to_onnx")  # refuse before any work is done
+    extra("onnx", "onnx", "to_onnx")  # raise before any work is done
     model = _onnx_model(classifier_of(estimator))
     if path is not None:
         with replacing(path) as file:
@@ -85,9 +84,9 @@ def _scores_and_posterior(
     classifier: Classifier,
     rows: Deferred,
 ) -> tuple[Deferred, Deferred | None]:
-    """Return scores, (n, K), and posteriors if there are any; NaN in rejected rows."""
+    """Return scores, (n, K), and posteriors if there are any; both are NaN in rejected rows."""
     integrates = integrates_missing(classifier)
-    # 0 · x is NaN where x is infinite, or NaN and not integrated out
+    # 0 · x is NaN if x is infinite, or if x is NaN and is not integrated out
     used = where(isnan(rows), 0.0, rows) if integrates else rows
     zero_or_nan = (0.0 * used).sum(1, keepdims=True)
     if isinstance(classifier.model, AveragedModel):
@@ -106,7 +105,7 @@ def _add_labels(
     scores: Deferred,
     posterior: Deferred | None,
 ) -> str:
-    """Add the output of labels to the graph, and return its type."""
+    """Add the output for labels to the graph, and return its type."""
     decision = classifier.decision
     if decision.is_map or posterior is None:
         labels = classifier.classes
@@ -114,7 +113,7 @@ def _add_labels(
     else:
         labels = decision.actions
         code = graph.node("ArgMin", posterior @ decision.relative.T, axis=1, keepdims=0)
-    # a row without scores gets the empty label, which comes last
+    # a row without scores gets the empty label, which is the last one
     finite_part = 0.0 * scores if posterior is None else posterior
     has_no_score = isnan(finite_part.sum(1))
     code = graph.node("Where", has_no_score, np.array(len(labels)), code)
@@ -124,7 +123,7 @@ def _add_labels(
 
 
 def _label_table(labels: Labels) -> tuple[str, Labels]:
-    """Return the ONNX type of labels, and the labels followed by an empty one."""
+    """Return the ONNX type of the labels, and the labels with an empty one appended."""
     if labels.dtype.kind == "f":
         return "DOUBLE", np.append(labels.astype(np.float64), np.nan)
     if labels.dtype.kind in "iub":
@@ -143,14 +142,14 @@ def _label_table(labels: Labels) -> tuple[str, Labels]:
 
 
 def _inputs(graph: Graph, classifier: Classifier) -> tuple[list[Any], Deferred]:
-    """Return the declarations of the inputs, and rows as the model reads them, (n, d)."""
+    """Return the declarations of the inputs, and the rows in the form of the model, (n, d)."""
     encoding = classifier.encoding
     if encoding is None:
         declaration = graph.declaration("X", "DOUBLE", ["n", classifier.n_features])
         return [declaration], Deferred(graph, "X")
     schema = encoding.schema
     inputs = [_column_input(graph, each) for each in schema.columns if each.kind != "left out"]
-    # numbers, indicators of missing values and those of levels; NaN is missing
+    # numbers, indicators of missing values, and indicators of levels; missing is NaN
     columns = [Deferred(graph, number.name) for number in schema.numbers]
     empty_cells = []
     for j, fill in zip(schema.filled, schema.fills, strict=True):
@@ -165,7 +164,7 @@ def _inputs(graph: Graph, classifier: Classifier) -> tuple[list[Any], Deferred]:
 
 
 def _column_input(graph: Graph, column: Column) -> Any:
-    """Return the declaration of the input for a column of a mixed table."""
+    """Return the declaration of the input for one column of a mixed table."""
     if column.name in ("", "label", "probabilities"):
         raise InvalidParameterError(
             f"column {column.name!r} has the name of an output of the graph, or none: rename it"
@@ -175,8 +174,8 @@ def _column_input(graph: Graph, column: Column) -> Any:
 
 
 def _indicators(graph: Graph, category: Category, reference: int) -> Deferred:
-    """Return the indicators of a column's levels, (n, L − 1); "" is a missing value."""
-    unknown = category.n_levels  # the code of a row of NaN, after those of the levels
+    """Return indicators of a column's levels, (n, L − 1); "" means missing."""
+    unknown = category.n_levels  # the code for a row of NaN, after those of the levels
     codes = {"": len(category.levels) if category.missing else unknown}
     codes.update({level: code for code, level in enumerate(category.levels)})
     code_of_cell = graph.node(
@@ -193,7 +192,7 @@ def _indicators(graph: Graph, category: Category, reference: int) -> Deferred:
 
 
 def _rows_with_missing(rows: Deferred) -> tuple[Deferred, Deferred]:
-    """Return which rows lack a feature, (m, 1), and 1 or 0 for their missing features, (m, d)."""
+    """Return the indices of incomplete rows, (m, 1), and 1 for their missing features, (m, d)."""
     missing = is_missing(rows)
     columns = rows.graph.node("NonZero", missing.sum(1) > 0.5)
     at = rows.graph.node("Transpose", columns, perm=[1, 0])
@@ -213,7 +212,7 @@ def class_scores(
     *,
     integrates: bool,
 ) -> Deferred:
-    """Return the scores of a model, (n, K); where rows have NaN, those of what was observed."""
+    """Return the scores of a model, (n, K); NaN in a row means a missing feature."""
     formula = model.formula
     d = len(formula.scorer.origin)
     numbers = rows.take(np.arange(d), axis=1) if formula.levels else rows
@@ -246,7 +245,7 @@ def class_scores(
 
 
 def _measured(formula: Formula, numbers: Deferred) -> Deferred:
-    """Return rows as they are scored: transformed, and measured from the origin."""
+    """Return rows transformed by the power transform, relative to the origin."""
     origin = formula.scorer.origin
     if formula.power is not None:
         numbers = _transformed(formula.power.select(np.arange(len(origin))), numbers)
@@ -270,7 +269,7 @@ def _part_scores(part: MatrixPart, x: Deferred) -> Deferred:
 
 
 def _tailed(scores: Deferred, constants: Operand, powers: Operand, shares: Floats) -> Deferred:
-    """Return c_k − p_k log(1 + s_k Δ²) for −½ Δ², (n, K)."""
+    """Return c_k − p_k log(1 + s_k Δ²), given −½ Δ² (n, K)."""
     return constants - powers * log1p(-2 * shares * scores)
 
 
@@ -279,7 +278,7 @@ def _by_class(
     parts: Sequence[MatrixPart] | Sequence[Marginal],
     axis: int = 1,
 ) -> Deferred:
-    """Return the arrays of all parts side by side, in the order of the classes."""
+    """Return the arrays of all parts joined, in the order of the classes."""
     codes = np.concatenate([part.classes for part in parts])
     joined = concatenate(arrays, axis)
     order = np.argsort(codes)
@@ -295,14 +294,14 @@ def _marginal_scores(
     base: Deferred,
     x: Deferred,
 ) -> Deferred:
-    """Return the scores of rows with missing features, (m, K), from those with zeros there."""
+    """Return the scores of incomplete rows, (m, K), from those with zeros for missing values."""
     drops = []
     log_dets = []
     for marginal in covariances:
         drop, _, log_det = _solved(marginal, missing, x)
         drops.append(drop)
         log_dets.append(log_det * np.ones((1, len(marginal.classes))))
-    # a_o = −½ (Δ² − drop) − ½ log|P_mm|, up to a constant; the tail has fewer degrees
+    # a_o = −½ (Δ² − drop) − ½ log|P_mm|, up to a constant; the tail has fewer degrees of freedom
     scores = base + 0.5 * _by_class(drops, covariances)
     tail = formula.tail
     if tail is not None:
@@ -320,7 +319,7 @@ def _solved(
 ) -> tuple[Deferred, Deferred, Deferred]:
     """Return g_mᵀ P_mm⁻¹ g_m, (m, c), P_mm⁻¹ g_m, (m, d, c), and log|P_mm|, (m, 1)."""
     d = len(marginal.precision)
-    # each feature in its own unit, so that P has ones on its diagonal
+    # scale each feature so that P has ones on its diagonal
     root = np.sqrt(np.diagonal(marginal.precision))[:, None]
     unit = marginal.scaled(1 / root[:, 0])
     is_hole = missing.new_axis(2)
@@ -330,7 +329,7 @@ def _solved(
     if marginal.is_diagonal:
         solved = g
     else:
-        # the identity in the place of observed features: [B | g] → [I | B⁻¹ g], B_mm = P_mm
+        # identity for observed features: [B | g] → [I | B⁻¹ g], B_mm = P_mm
         eye = np.eye(d)
         block = is_hole * missing.new_axis(1) * (unit.precision - eye) + eye
         system = concatenate([block, g], axis=2)
@@ -347,11 +346,11 @@ def _solved(
 
 
 def _level_terms(formula: Formula, rows: Deferred) -> Deferred:
-    """Return Σ log p(level | k) over the known levels, (n, K)."""
+    """Return Σ log p(level | k) over categories with a known level, (n, K)."""
     d = len(formula.scorer.origin)
     tables = [np.maximum(table, _LOWEST) for table in formula.levels]
     sizes = [table.shape[1] - 1 for table in tables]
-    # log p of the reference where the category is known, and what another level adds to it
+    # log p of the reference level if the category is known, and the difference for other levels
     of_reference = np.stack([table[:, 0] for table in tables])
     added = np.hstack([table[:, 1:] - table[:, :1] for table in tables]).T
     first_indicators = d + np.cumsum([0, *sizes[:-1]])
@@ -372,7 +371,7 @@ def _component_sums(scores: Deferred, class_of: Codes) -> Deferred:
 
 
 def _posterior(scores: Deferred, temperature: float) -> Deferred:
-    """Return softmax(a / T), (n, K), the largest score taken off first; NaN where all are −∞."""
+    """Return softmax(a / T), (n, K), after subtracting the largest score; NaN if all are −∞."""
     top = scores.max(1, keepdims=True)
     powers = exp((scores - where(top < _LOWEST / 10, np.nan, top)) / temperature)
     return powers / powers.sum(1, keepdims=True)
@@ -382,7 +381,7 @@ def _posterior(scores: Deferred, temperature: float) -> Deferred:
 
 
 def _transformed(power: PowerTransform, x: Deferred) -> Deferred:
-    """Return transformed rows, (n, d): c + s P(z) for z ≥ 0, c − s P(−z) below."""
+    """Return transformed rows, (n, d): c + s P(z) for z ≥ 0, c − s P(−z) for z < 0."""
     up, down = power.branches
     z = (x - power.centre) / power.scale
     u = where(z >= 0, _branch(up, abs(z)), -_branch(down, abs(z)))
@@ -390,7 +389,7 @@ def _transformed(power: PowerTransform, x: Deferred) -> Deferred:
 
 
 def _inverse_transformed(power: PowerTransform, y: Deferred) -> Deferred:
-    """Return the rows whose transform is ``y``, (n, d)."""
+    """Return the rows whose power transform is ``y``, (n, d)."""
     up, down = power.branches
     v = (y - power.centre) / power.scale
     z = where(v >= 0, _inverse_branch(up, abs(v)), -_inverse_branch(down, abs(v)))
@@ -408,7 +407,7 @@ def _branch(branch: Branch, u: Deferred) -> Deferred:
 
 
 def _inverse_branch(branch: Branch, v: Deferred) -> Deferred:
-    """Return u with P(u) = v."""
+    """Return u such that P(u) = v."""
     e = branch.exponent
     low = minimum(v, branch.top)
     # 1 + u = (1 + e v)^(1/e),  exp v where e = 0
@@ -420,7 +419,7 @@ def _inverse_branch(branch: Branch, v: Deferred) -> Deferred:
 
 
 def averaged_posterior(model: AveragedModel, rows: Deferred, *, integrates: bool) -> Deferred:
-    """Return the average of the posteriors of its members, (n, K)."""
+    """Return the average of the members' posteriors, (n, K)."""
     observed = rows.take(model.features, axis=1)
     filled = observed
     if integrates and not all(share.integrates for share in model.shares):
@@ -429,7 +428,7 @@ def averaged_posterior(model: AveragedModel, rows: Deferred, *, integrates: bool
     for share in model.shares:
         if integrates and share.integrates:
             x = _viewed(share.view, observed)
-            x = where(isnan(observed), np.nan, x)  # what is missing stays missing
+            x = where(isnan(observed), np.nan, x)  # missing values stay missing
             posterior = _member_posterior(share, x, integrates=True)
         else:
             x = _viewed(share.view, filled)
@@ -442,7 +441,7 @@ def averaged_posterior(model: AveragedModel, rows: Deferred, *, integrates: bool
 
 
 def _member_posterior(share: Share, x: Deferred, *, integrates: bool) -> Deferred:
-    """Return the posterior of a member for rows as its view shows them, (n, K)."""
+    """Return a member's posterior for rows under its view, (n, K)."""
     model = member_model(share)
     if isinstance(model, Trees):
         posterior = _leaf_shares(model, x)
@@ -461,7 +460,7 @@ def _member_posterior(share: Share, x: Deferred, *, integrates: bool) -> Deferre
 
 
 def _leaf_shares(trees: Trees, x: Deferred) -> Deferred:
-    """Return the mean over trees of the class shares of a row's leaf, (n, K)."""
+    """Return the mean, over trees, of the class shares in a row's leaf, (n, K)."""
     n_nodes, n_classes = trees.shares.shape
     is_leaf = trees.left == np.arange(n_nodes)
     leaf_of_share = np.repeat(np.flatnonzero(is_leaf), n_classes)
@@ -478,7 +477,7 @@ def _boosted_scores(trees: BoostedTrees, x: Deferred) -> Deferred:
 
 
 def _tree_of_nodes(trees: Trees | BoostedTrees) -> Codes:
-    """Return the number of the tree that each node belongs to, (N,)."""
+    """Return the tree index of each node, (N,)."""
     nodes = np.arange(len(trees.left))
     return np.asarray(np.searchsorted(trees.roots, nodes, side="right") - 1)
 
@@ -490,13 +489,13 @@ def _leaf_sums(
     classes: Codes,
     values: Floats,
 ) -> Deferred:
-    """Return the sums of values over the leaves that a row reaches, in double precision, (n, K).
+    """Return the sums of values over the leaves that a row reaches, (n, K), in double precision.
 
     Each value (m,) belongs to a leaf (m,) and a class (m,).
     """
     tree = _tree_of_nodes(trees)
     first_node = trees.roots[tree]
-    number = np.arange(len(tree)) - first_node  # in its own tree
+    number = np.arange(len(tree)) - first_node  # index within its own tree
     is_leaf = trees.left == np.arange(len(tree))
     return x.graph.node(
         "TreeEnsembleRegressor",
@@ -519,10 +518,10 @@ def _leaf_sums(
 
 
 def _viewed(view: views.View, x: Deferred) -> Deferred:
-    """Return rows as a view shows them, (n, D)."""
+    """Return rows under a view, (n, D)."""
     if isinstance(view, views.Plain):
         return x
-    if isinstance(view, views.Softened):  # its noise is in the formula of the member
+    if isinstance(view, views.Softened):  # the member's formula includes its noise
         return _viewed(view.below, x)
     if isinstance(view, views.PowerTransformed):
         return _transformed(view.transform, x)
@@ -554,7 +553,7 @@ def _imputed(model: ClassModel, rows: Deferred) -> Deferred:
     at, missing = _rows_with_missing(rows)
     posterior = _posterior(class_scores(model, rows, integrates=True), model.temperature)
     x = where(isnan(rows), 0.0, _measured(formula, rows)).rows_at(at)
-    # E[x_m | x_o, k] = −P_mm⁻¹ g_m from the origin
+    # E[x_m | x_o, k] = −P_mm⁻¹ g_m, relative to the origin
     solutions = [_solved(marginal, missing, x)[1] for marginal in covariances]
     each_class = _by_class(solutions, covariances, axis=2)
     weights = posterior.rows_at(at).new_axis(1)

@@ -1,4 +1,4 @@
-"""How a query reads the columns of a table as the features that a model scores."""
+"""How a query turns the columns of a table into the features of a model."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -14,13 +14,13 @@ from suffice.export.dialect import Dialect, Stage, added, column_of_rows, double
 from suffice.export.marginal import marginals
 from suffice.typing import Floats
 
-_NEARLY_ZERO = 1e-5  # exponent under which a series is exact
-_FAR_LINEAR = 290.0  # log10 of the units beyond which linear scores overflow
+_NEARLY_ZERO = 1e-5  # for smaller exponents, a series is exact
+_FAR_LINEAR = 290.0  # log10 of the distance, in units, beyond which linear scores overflow
 _FAR_QUADRATIC = 140.0  # the same for quadratic scores
-_NEAR = 1e-140  # values that are practically zero
+_NEAR = 1e-140  # smaller values are treated as zero
 _LARGEST = float(np.finfo(np.float64).max)
-_LOWEST = -1e300  # a logarithm so low that no class with it wins
-# DuckDB reads yes and no of a file as Booleans
+_LOWEST = -1e300  # a log probability so low that its class never wins
+# DuckDB reads yes and no in a file as Booleans
 _TRUTH = {"True": ("true", "1"), "False": ("false", "0"), "yes": ("true",), "no": ("false",)}
 
 
@@ -28,7 +28,7 @@ _TRUTH = {"True": ("true", "1"), "False": ("false", "0"), "yes": ("true",), "no"
 
 
 def power_transformed(power: PowerTransform, j: int, x: str) -> str:
-    """Return feature j of transformed rows, from its value ``x``."""
+    """Return feature j of the transformed rows, from its value ``x``."""
     exponent = float(power.exponents[j])
     centre = float(power.centre[j])
     scale = float(power.scale[j])
@@ -40,12 +40,12 @@ def power_transformed(power: PowerTransform, j: int, x: str) -> str:
     s = double(scale)
     up = _branch(exponent, high_knee, f"(({x} - {c}) / {s})")
     down = _branch(2 - exponent, low_knee, f"(({c} - {x}) / {s})")
-    # t(x) = c + s P(z) for z ≥ 0, c − s P(−z) below
+    # t(x) = c + s P(z) for z ≥ 0, c − s P(−z) for z < 0
     return f"CASE WHEN {x} >= {c} THEN {c} + {s} * ({up}) ELSE {c} - {s} * ({down}) END"
 
 
 def _branch(exponent: float, knee: float, u: str) -> str:
-    """Return P(u) = ((1 + u)^e − 1) / e for u ≥ 0, from the knee on a straight line if e < 0."""
+    """Return P(u) = ((1 + u)^e − 1) / e for u ≥ 0; linear beyond the knee if e < 0."""
     curve = _curve(exponent, f"LN(1e0 + {u})")
     if exponent >= 0:
         return curve
@@ -70,30 +70,31 @@ def _curve(e: float, log: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A feature of the model: a number, or an indicator. Conditions are written in SQL."""
+    """A feature of the model: a number or an indicator. Conditions are SQL expressions."""
 
-    is_empty: str  # holds where the cell is empty, or its level unknown
-    is_on: str | None = None  # holds where the indicator is 1; None: a number
-    fill: float | None = None  # value of a missing value
-    may_be_missing: bool = True  # whether the feature is missing where the cell is empty
+    is_empty: str  # true if the cell is empty or its level unknown
+    is_on: str | None = None  # true if the indicator is 1; None for a number
+    fill: float | None = None  # replaces a missing value
+    may_be_missing: bool = True  # whether an empty cell makes the feature missing
 
 
 @dataclass(frozen=True)
 class ColumnReading:
-    """From numbers x0, x1, … and codes of levels v0, v1, … to features c0, c1, ….
+    """Turns numbers x0, x1, … and codes of levels v0, v1, … into features c0, c1, ….
 
-    A flag h0, h1, … is 1 where a feature is missing; the feature itself is then at the origin.
+    A flag h0, h1, … is 1 if a feature is missing; the feature is then set to the origin.
     """
 
-    # Features are measured from the origin, in a power of two near their own scale, so that no
-    # square over- or underflows, which is an error to PostgreSQL. Values too far away are NULL.
+    # Features are measured from the origin in units of a power of two, close to their own scale, so
+    # that no square overflows or underflows, which PostgreSQL reports as an error. Values that are
+    # too far away become NULL.
     encoding: Encoding
     formula: Formula
     integrates: bool  # whether missing features are integrated out
     dialect: Dialect
 
     def raw(self, columns: Sequence[str], booleans: Collection[str]) -> Stage:
-        """Return numbers, NULL where empty, and codes of levels, NULL where unknown."""
+        """Return numbers, NULL if empty, and codes of levels, NULL if unknown."""
         schema = self.encoding.schema
         used = [column.name for column in schema.columns if column.kind != "left out"]
         column_of = dict(zip(used, columns, strict=True))
@@ -109,7 +110,7 @@ class ColumnReading:
 
     @cached_property
     def features(self) -> list[Feature]:
-        """The features in the order of the model: numbers, indicators of missing values, levels."""
+        """The features in the model's order: numbers, indicators of missing values, levels."""
         schema = self.encoding.schema
         features = []
         for j, number in enumerate(schema.numbers):
@@ -140,7 +141,7 @@ class ColumnReading:
 
     @cached_property
     def flags(self) -> list[str | None]:
-        """The flag of each feature; None if it is never missing. Levels of a column share one."""
+        """The flag of each feature; None if never missing. The levels of a column share a flag."""
         flag_of: dict[str, str] = {}
         flags: list[str | None] = []
         for feature in self.features:
@@ -152,13 +153,13 @@ class ColumnReading:
 
     @cached_property
     def n_missing(self) -> str:
-        """The number of missing features of a row."""
+        """SQL expression for the number of missing features of a row."""
         distinct = [flag for flag in dict.fromkeys(self.flags) if flag]
         return added([f"{self.flags.count(flag)} * {flag}" for flag in distinct])
 
     @cached_property
     def scale(self) -> Floats:
-        """The unit of each feature that is scored, a power of two, (d,)."""
+        """The unit of each scored feature, a power of two, (d,)."""
         covariances = marginals(self.formula)
         first_part = self.formula.scorer.matrix_parts()[0]
         if isinstance(first_part, LinearScores) and not covariances:
@@ -169,7 +170,7 @@ class ColumnReading:
         return np.asarray(np.exp2(-np.round(np.log2(np.where(norm > 0, norm, 1.0)))))
 
     def measured(self) -> Stage:
-        """Return the features that are scored, the flags, and what levels add: t0, t1, …."""
+        """Return the scored features, the flags, and the contribution of levels t0, t1, …."""
         stage = {}
         for j, feature in enumerate(self.features[: len(self.scale)]):
             stage[f"c{j}"] = self._value(j, feature)
@@ -182,7 +183,7 @@ class ColumnReading:
         return stage
 
     def _value(self, j: int, feature: Feature) -> str:
-        """Return feature j, measured from the origin in its unit."""
+        """Return feature j, relative to the origin and in its unit, as SQL."""
         if_empty = "0e0" if self.flags[j] else "NULL"
         if feature.is_on is not None:
             on = self.dialect.as_double(self._constant(j, 1.0))
@@ -210,7 +211,7 @@ class ColumnReading:
         return f"CASE {' '.join(cases)} END"
 
     def _constant(self, j: int, value: float) -> float:
-        """Return feature j, measured from the origin in its unit, of a cell with this value."""
+        """Return feature j, relative to the origin and in its unit, for a cell with this value."""
         power = self.formula.power
         if power is not None:
             row = np.full((1, j + 1), value)
@@ -218,7 +219,7 @@ class ColumnReading:
         return float((value - self.formula.scorer.origin[j]) / self.scale[j])
 
     def _bounds(self, j: int) -> tuple[float, float]:
-        """Return between which values no power, product or square overflows."""
+        """Return the range of values in which no power, product or square overflows."""
         origin = self.formula.scorer.origin[j]
         unit = self.scale[j]
         is_linear = isinstance(self.formula.scorer.matrix_parts()[0], LinearScores)
@@ -233,7 +234,7 @@ class ColumnReading:
         return max(origin - far, -_LARGEST), min(origin + far, _LARGEST)
 
     def _level_terms(self, k: int) -> str:
-        """Return Σ log p(level | k) over categories; an unknown level adds nothing."""
+        """Return Σ log p(level | k) over categories; an unknown level contributes 0."""
         filled = self.encoding.schema.filled
         rows = [np.maximum(table[k], _LOWEST) for table in self.formula.levels]
         log_probabilities = [list(map(double, row)) for row in rows]
@@ -252,7 +253,7 @@ class ColumnReading:
 
 
 def _level_code(category: Category, column: str) -> str:
-    """Return the number of a column's level; NULL where it is unknown."""
+    """Return the code of a column's level as SQL; NULL if the level is unknown."""
     if_empty = str(len(category.levels)) if category.missing else "NULL"
     if_unlisted = str(category.n_levels - 1) if category.other else "NULL"
     cases = [f"WHEN {column} IS NULL THEN {if_empty}"]
@@ -263,7 +264,7 @@ def _level_code(category: Category, column: str) -> str:
 
 
 def _spellings(category: Category, level: str) -> list[str]:
-    """Return how databases spell a level: Booleans and numbers in several ways."""
+    """Return the spellings of a level in databases; Booleans and numbers have several."""
     if set(category.levels) in ({"True", "False"}, {"True"}, {"False"}, {"yes", "no"}):
         return [level, *_TRUTH[level]]
     spellings = [level]
@@ -274,7 +275,7 @@ def _spellings(category: Category, level: str) -> list[str]:
 
 
 def _number_spellings(level: str) -> tuple[str, ...]:
-    """Return how DuckDB, PostgreSQL and SQLite cast to text the double that a level spells."""
+    """Return the texts that DuckDB, PostgreSQL and SQLite give for the double in a level."""
     try:
         value = float(level)
     except ValueError:

@@ -11,9 +11,10 @@ from suffice.export.fitted import Fitted
 from suffice.export.sql_average import average_stages
 from suffice.export.stages import Stages, carried
 
-# most terms of a query, by how many columns of a row may be empty (None: any number)
+# Most terms of a query, by the number of columns that may be empty in a row (None: any number).
 MOST_TERMS: dict[int | None, float] = {None: 3_000, 1: 10_000, 0: float("inf")}
-_STAGE = "suffice_"  # unlike the name of a table, which SQLite would take for the stage itself
+# SQLite would confuse a stage with a table of the same name, so stages have this prefix
+_STAGE = "suffice_"
 
 
 def to_sql(
@@ -26,22 +27,22 @@ def to_sql(
     prefix: str = "",
     booleans: str | Sequence[str] = (),
 ) -> str:
-    """Return a query that gives ``label`` and ``p_<class>`` for every row of a table.
+    """Return a query that computes ``label`` and ``p_<class>`` for every row of a table.
 
     Parameters
     ----------
     estimator : fitted estimator, or its ``model_``
     table : str or list of str
-        Its name, or its names from schema to table.
+        Name of the table, or its parts from the schema to the table.
     dialect : {"duckdb", "postgres", "sqlite"}
     columns : list of str, optional
-        The feature columns in order; by default those of fit.
+        The feature columns in order; by default those of the fit.
     keep : list of str
         Columns to copy to the output.
     prefix : str
         Prefix of the names of the prediction columns.
     booleans : list of str
-        Feature columns of Booleans, which PostgreSQL does not cast to numbers by itself.
+        Boolean feature columns, which PostgreSQL does not cast to numbers by itself.
 
     Examples
     --------
@@ -87,12 +88,12 @@ def to_sql(
 
 
 def _as_list(names: str | Sequence[str]) -> list[str]:
-    """Return a list of names, also of a single one."""
+    """Return a list of names; a single name becomes a list."""
     return [names] if isinstance(names, str) else list(names)
 
 
 def column_names(classifier: Classifier, columns: str | Sequence[str] | None) -> list[str]:
-    """Return the names of the feature columns: those given, or those seen in fit."""
+    """Return the names of the feature columns: the given ones, or those of the fit."""
     d = classifier.n_features
     if columns is None and not classifier.columns:
         raise FeatureMismatchError(
@@ -108,14 +109,14 @@ def column_names(classifier: Classifier, columns: str | Sequence[str] | None) ->
 
 
 def _answers(classifier: Classifier, prefix: str) -> dict[str, str]:
-    """Return the title of each prediction column of the last stage."""
+    """Return the output name of each prediction column of the last stage."""
     titles = {"label": f"{prefix}label"}
     labels = classifier.classes.tolist()
     if classifier.has_posterior:
         for k, label in enumerate(labels):
             titles[f"p{k}"] = f"{prefix}p_{label}"
     elif len(labels) == 2:
-        titles["a1"] = f"{prefix}score"  # of the second class against the first
+        titles["a1"] = f"{prefix}score"  # score of the second class against the first
     else:
         for k, label in enumerate(labels):
             titles[f"a{k}"] = f"{prefix}score_{label}"
@@ -128,7 +129,7 @@ def _programs(
     columns: Sequence[str],
     booleans: Collection[str],
 ) -> Iterator[list[Stage]]:
-    """Yield the stages that take as many empty columns in a row as fit a query, then fewer."""
+    """Yield the stages for the most empty columns per row that fit into a query, then for fewer."""
     model = classifier.model
     if isinstance(model, AveragedModel):
         yield list(average_stages(classifier, model, dialect, columns, booleans))
@@ -170,9 +171,9 @@ def to_ibis(
     keep: str | Sequence[str] | None = None,
     prefix: str = "",
 ) -> Any:
-    """Return an Ibis table of ``label`` and ``p_<class>``, computed by the table's database.
+    """Return an Ibis table with ``label`` and ``p_<class>``, computed in the table's database.
 
-    The parameters are those of ``to_sql``; ``keep`` is by default every column that is not a
+    The parameters are those of ``to_sql``. By default, ``keep`` is every column that is not a
     feature.
     """
     if keep is None:

@@ -1,4 +1,4 @@
-"""The stages of an average of models: every member's view of the features, and its posteriors."""
+"""Query stages for an average of models: each member's view of the features and its posteriors."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -16,9 +16,9 @@ from suffice.export.reading import ColumnReading, power_transformed
 from suffice.export.stages import Stages, columns_read, decision_stages
 from suffice.typing import Codes, Flags, Floats
 
-MOST_NODES = 60_000  # of the trees of one member
-LEVELS = 8  # of a tree in one stage: parsers limit how deep a formula may nest
-_FAR = 1e30  # units beyond which a row has no answer, lest a power overflows
+MOST_NODES = 60_000  # most nodes of a member's trees
+LEVELS = 8  # levels of a tree per stage, because parsers limit the depth of formulas
+_FAR = 1e30  # rows further away, in units, have no prediction, so that no power overflows
 
 
 def average_stages(
@@ -31,7 +31,7 @@ def average_stages(
     """Yield the stages of an average; a row with a missing feature has no prediction."""
     d = model.n_features
     n_classes = len(classifier.classes)
-    # features as they are: measured from zero, in units of one
+    # unscaled features: origin zero and unit one
     as_is = Formula(Scorer.linear(np.zeros(d), np.zeros((1, d)), np.zeros(1)))
     reading = ColumnReading(
         encoding=columns_read(classifier),
@@ -43,7 +43,7 @@ def average_stages(
     measured = reading.measured()
     features = {f"f{i}": measured[f"c{j}"] for i, j in enumerate(model.features)}
     yield features
-    # Σ_m s_m p_m(k | x), from ε π_k on
+    # Σ_m s_m p_m(k | x), starting with ε π_k
     all_known = all_of([f"{feature} IS NOT NULL" for feature in features])
     totals = {}
     for k, frequency in enumerate(model.frequencies):
@@ -64,7 +64,7 @@ def _member_stages(
     classifier: Classifier,
     dialect: Dialect,
 ) -> Iterator[Stage]:
-    """Yield stages from features f0, f1, … to the posteriors p0, p1, … of a member."""
+    """Yield stages that turn features f0, f1, … into a member's posteriors p0, p1, …."""
     yield from _view_stages(share.view, d, dialect)
     model = member_model(share)
     if isinstance(model, Trees):
@@ -102,9 +102,9 @@ def _tempered_stages(model: TemperedModel) -> Iterator[Stage]:
 
 
 def _view_stages(view: views.View, d: int, dialect: Dialect) -> Iterator[Stage]:
-    """Yield stages from features f0, f1, … to those of a view, x0, x1, …."""
+    """Yield stages that turn features f0, f1, … into those of a view, x0, x1, …."""
     stage: Stage = {}
-    if isinstance(view, views.Softened):  # its noise is in the formula of the member
+    if isinstance(view, views.Softened):  # the member's formula includes its noise
         yield from _view_stages(view.below, d, dialect)
     elif isinstance(view, views.KernelFeatures):
         yield from _view_stages(view.below, d, dialect)
@@ -125,7 +125,7 @@ def _view_stages(view: views.View, d: int, dialect: Dialect) -> Iterator[Stage]:
 
 
 def _kernel_stages(view: views.KernelFeatures, dialect: Dialect) -> Iterator[Stage]:
-    """Yield the standardized features and the kernel at each landmark, as x0, x1, …."""
+    """Yield the standardised features and the kernel at each landmark, as x0, x1, …."""
     standardized = {}
     for j, (centre, scale) in enumerate(zip(view.centre, view.scale, strict=True)):
         value = f"(x{j} - {double(centre)}) / {double(scale)}"
@@ -141,7 +141,7 @@ def _kernel_stages(view: views.KernelFeatures, dialect: Dialect) -> Iterator[Sta
 
 
 def _laplace_logs(view: views.KernelFeatures) -> Stage:
-    """Return −Σ_j |z_j − l_j| / ℓ of each landmark."""
+    """Return −Σ_j |z_j − l_j| / ℓ for each landmark."""
     stage = {}
     for i, landmark in enumerate(view.landmarks):
         distances = [f"ABS(z{j} - {double(value)})" for j, value in enumerate(landmark)]
@@ -150,7 +150,7 @@ def _laplace_logs(view: views.KernelFeatures) -> Stage:
 
 
 def _gaussian_logs(view: views.KernelFeatures) -> Stage:
-    """Return −½ |z − l|² / ℓ² of each landmark, from q = |z|²."""
+    """Return −½ |z − l|² / ℓ² for each landmark, from q = |z|²."""
     stage = {}
     halves = np.square(view.landmarks).sum(1) / 2
     for i, (landmark, half) in enumerate(zip(view.landmarks, halves, strict=True)):
@@ -160,12 +160,12 @@ def _gaussian_logs(view: views.KernelFeatures) -> Stage:
 
 
 def _unless_far(x: str, centre: float, scale: float, value: str) -> str:
-    """Return a value, NULL where ``x`` is too far from the centre."""
+    """Return a value, or NULL if ``x`` is too far from the centre."""
     return f"CASE WHEN ABS({x} - {double(centre)}) < {double(_FAR * scale)} THEN {value} END"
 
 
 def _piece(x: str, left: float, length: float) -> str:
-    """Return how far a feature is along a piece, from 0 to 1."""
+    """Return the position of a feature along a linear piece, from 0 to 1."""
     start = double(left)
     end = double(left + length)
     inside = f"({x} - {start}) / {double(length)}"
@@ -176,7 +176,7 @@ def _piece(x: str, left: float, length: float) -> str:
 
 
 def _forest_stages(trees: Trees) -> Iterator[Stage]:
-    """Yield stages that walk down all trees to the mean class shares of their leaves."""
+    """Yield stages that descend all trees and average the class shares of their leaves."""
     is_leaf = _are_leaves(trees)
     leaf_shares, which = np.unique(trees.shares[is_leaf], axis=0, return_inverse=True)
     yield from _descent_stages(trees, which.ravel())
@@ -184,7 +184,7 @@ def _forest_stages(trees: Trees) -> Iterator[Stage]:
 
 
 def _boosted_stages(trees: BoostedTrees, dialect: Dialect) -> Iterator[Stage]:
-    """Yield stages that walk down all trees to softmax(b_k + Σ v)."""
+    """Yield stages that descend all trees and compute softmax(b_k + Σ v)."""
     is_leaf = _are_leaves(trees)
     leaf_values, which = np.unique(trees.value[is_leaf], return_inverse=True)
     yield from _descent_stages(trees, which.ravel())
@@ -196,7 +196,7 @@ def _boosted_stages(trees: BoostedTrees, dialect: Dialect) -> Iterator[Stage]:
         terms[k].append(f"CASE l{t} {' '.join(cases)} ELSE 0e0 END")
     yield {f"a{k}": added(of_class) for k, of_class in enumerate(terms)}
     scores = [f"a{k}" for k in range(trees.n_classes)]
-    # exp(a_k) / Σ exp(a_j), the largest score taken off first
+    # exp(a_k) / Σ exp(a_j), after subtracting the largest score
     yield {"top": dialect.largest(scores)}
     yield {f"e{k}": dialect.exponential(f"({score} - top)") for k, score in enumerate(scores)}
     yield {"bottom": added([f"e{k}" for k in range(trees.n_classes)])}
@@ -208,10 +208,10 @@ def _are_leaves(trees: Trees | BoostedTrees) -> Flags:
 
 
 def _descent_stages(trees: Trees | BoostedTrees, leaf_numbers: Codes) -> Iterator[Stage]:
-    """Yield stages that walk down all trees, some levels at a time.
+    """Yield stages that descend all trees, a few levels at a time.
 
-    A column l0, l1, … holds the node that a row has reached in each tree; at a leaf of number i
-    it holds −1 − i.
+    The columns l0, l1, … hold the node that a row has reached in each tree, or −1 − i if it has
+    reached leaf i.
     """
     n_nodes = len(trees.left)
     if n_nodes > MOST_NODES:
@@ -221,7 +221,7 @@ def _descent_stages(trees: Trees | BoostedTrees, leaf_numbers: Codes) -> Iterato
         )
     codes = np.arange(n_nodes)
     codes[_are_leaves(trees)] = -1 - leaf_numbers
-    # a tree that is one leaf begins, and ends, at the number of that leaf
+    # a tree that is a single leaf starts at the code of that leaf
     yield {f"l{t}": str(codes[root]) for t, root in enumerate(trees.roots)}
     reached = {f"l{t}": [int(r)] for t, r in enumerate(trees.roots) if codes[r] >= 0}
     while reached:
@@ -247,7 +247,7 @@ def _path(
     node: int,
     n_levels: int,
 ) -> tuple[str, list[int]]:
-    """Return where a node leads after some levels, and the nodes there that are not leaves."""
+    """Return an expression for the node after some levels, and the inner nodes that it may give."""
     if codes[node] < 0:
         return str(codes[node]), []
     if n_levels == 0:
@@ -259,7 +259,7 @@ def _path(
 
 
 def _mean_shares(columns: Sequence[str], leaf_shares: Floats) -> Stage:
-    """Return the mean over trees of the share of each class, from the codes of their leaves."""
+    """Return the mean, over trees, of each class's share, from the codes of the leaves."""
     stage = {}
     for k, shares in enumerate(leaf_shares.T / len(columns)):
         cases = [

@@ -33,8 +33,8 @@ from suffice.export.marginal import Marginal, empty_scores, integrates_missing, 
 from suffice.export.reading import ColumnReading
 from suffice.typing import Codes, Floats, Labels
 
-MOST_QUADRATIC = 30  # features of a full quadratic form
-_WIDEST = 1000  # whitened columns of one stage
+MOST_QUADRATIC = 30  # most features of a full quadratic form
+_WIDEST = 1000  # most whitened columns in one stage
 _COLUMN_NAME = re.compile(r"\b[a-z]\w*")
 
 Item = TypeVar("Item")
@@ -46,10 +46,10 @@ class Stages:
 
     classifier: Classifier
     model: ClassModel | LinearModel
-    formula: Formula  # of features in the units of the reading
+    formula: Formula  # for features in the units of ``reading``
     reading: ColumnReading
-    marginals: list[Marginal]  # by which missing features are integrated out
-    most_missing: int | None  # columns of a row that may be empty; None: any number
+    marginals: list[Marginal]  # used to integrate out missing features
+    most_missing: int | None  # most empty columns in a row; None: any number
 
     @classmethod
     def of(cls, classifier: Classifier, dialect: Dialect, most_missing: int | None) -> Stages:
@@ -75,7 +75,7 @@ class Stages:
 
     @property
     def n_terms(self) -> int:
-        """About how many terms integrating missing features out of full covariances takes."""
+        """About how many terms are needed to integrate missing features out of full covariances."""
         total = 0
         for _, marginal in self._full_marginals:
             d = len(marginal.precision)
@@ -88,23 +88,23 @@ class Stages:
 
     @property
     def scored(self) -> list[int]:
-        """Codes of the classes, or of their components, that some row may belong to."""
+        """Codes of the classes or components with positive prior probability."""
         return [int(k) for k in np.flatnonzero(np.isfinite(self.formula.constants))]
 
     @property
     def possible_classes(self) -> list[int]:
-        """Codes of the classes that some row may belong to."""
+        """Codes of the classes with positive prior probability."""
         if self.formula.class_of is None:
             return self.scored
         return [int(k) for k in np.unique(self.formula.class_of[self.scored])]
 
     @property
     def _full_marginals(self) -> list[tuple[int, Marginal]]:
-        """The marginals that need elimination, with their numbers."""
+        """The marginals that need elimination, with their indices."""
         return [(i, each) for i, each in enumerate(self.marginals) if not each.is_diagonal]
 
     def from_numbers(self) -> Iterator[Stage]:
-        """Yield the stages after numbers x0, x1, … and codes of levels v0, v1, … are read."""
+        """Yield the stages that follow the numbers x0, x1, … and the codes of levels v0, v1, …."""
         yield self.reading.measured()
         yield from self._score_stages()
         if self.formula.class_of is not None:
@@ -118,7 +118,7 @@ class Stages:
     # --- from features to scores ---------------------------------------------------------------
 
     def _score_stages(self) -> Iterator[Stage]:
-        """Yield stages that end with the scores of the classes, none of them too wide."""
+        """Yield stages that end with the class scores; no stage is too wide."""
         parts = self.formula.scorer.matrix_parts()
         d = len(self.formula.scorer.origin)
         if d > MOST_QUADRATIC and any(isinstance(part, Whitened) for part in parts):
@@ -133,7 +133,7 @@ class Stages:
         yield {f"a{k}": self._final_score(k) for k in self.scored}
 
     def _part_scores(self, part: MatrixPart) -> Stage:
-        """Return the scores of the classes of a part; where there is a tail, their Δ²."""
+        """Return the scores of a part's classes, or their Δ² if there is a Student tail."""
         stage = {}
         for m, k in enumerate(part.classes.tolist()):
             constant = double(self.formula.constants[k])
@@ -151,7 +151,7 @@ class Stages:
         return stage
 
     def _missing_stages(self, d: int) -> Iterator[Stage]:
-        """Yield the stages of all full covariances, as many at a time as are not too wide."""
+        """Yield the stages of all full covariances, several at a time unless too wide."""
         flags = self.reading.flags[:d]
         features = [j for j in range(d) if flags[j]]
         full = self._full_marginals
@@ -170,7 +170,7 @@ class Stages:
                 yield _merged(stages)
 
     def _final_score(self, k: int) -> str:
-        """Return the score of a class: its features, missing features, and levels."""
+        """Return the score of a class: its features, missing features and levels combined."""
         drop, log_det = self._missing_terms(k)
         if self.formula.tail is not None:
             score = self._tailed_score(self.formula.tail, k, drop)
@@ -190,7 +190,7 @@ class Stages:
         return f"CASE WHEN {is_empty} THEN {if_empty} ELSE {score} END"
 
     def _tailed_score(self, tail: StudentTail, k: int, drop: str | None) -> str:
-        """Return c − p log(1 + s Δ²), with fewer degrees where features are missing."""
+        """Return c − p log(1 + s Δ²), with fewer degrees of freedom if features are missing."""
         constant = double(tail.constants[k])
         power = double(tail.powers[k])
         distance = f"a{k}"
@@ -204,11 +204,11 @@ class Stages:
         return f"{constant} - {power} * LN(1e0 + {double(tail.shares[k])} * {distance})"
 
     def _missing_terms(self, k: int) -> tuple[str | None, str | None]:
-        """Return what missing features take off Δ² of a class, and log|P_mm|; None: nothing."""
+        """Return the drop of Δ² of a class by missing features, and log|P_mm|; None: nothing."""
         flags = self.reading.flags[: len(self.formula.scorer.origin)]
         if not any(flags):
             return None, None
-        # a log|P_mm| that all classes share changes no posterior
+        # a log|P_mm| shared by all classes does not change the posterior
         is_shared = len(self.marginals) == 1
         for i, marginal in enumerate(self.marginals):
             if k not in marginal.classes:
@@ -221,7 +221,7 @@ class Stages:
             return drop, None if is_shared else _sum_over_missing(flags, np.log(p))
         return None, None
 
-    # --- from scores to answers ----------------------------------------------------------------
+    # --- from scores to predictions --------------------------------------------------------------
 
     def _class_stages(self, class_of: Codes) -> Iterator[Stage]:
         """Yield log Σ exp a over the components of each class."""
@@ -246,7 +246,7 @@ class Stages:
         }
 
     def _posterior_stages(self) -> Iterator[Stage]:
-        """Yield the posterior of every class, softmax(a / T), the largest score taken off first."""
+        """Yield the posterior of each class, softmax(a / T); the largest score is subtracted."""
         temperature = self.classifier.temperature
         divisor = "" if temperature == 1 else f" / {double(temperature)}"
         powers = {}
@@ -264,7 +264,7 @@ class Stages:
 
 
 def decision_stages(classifier: Classifier, dialect: Dialect) -> Iterator[Stage]:
-    """Yield stages from posteriors p0, p1, … to the label with the lowest expected cost."""
+    """Yield stages that turn posteriors p0, p1, … into the label with the lowest expected cost."""
     decision = classifier.decision
     posteriors = [f"p{k}" for k in range(len(classifier.classes))]
     if decision.is_map:
@@ -278,7 +278,7 @@ def decision_stages(classifier: Classifier, dialect: Dialect) -> Iterator[Stage]
 
 
 def first_best(columns: Sequence[str], best: str, labels: Labels) -> str:
-    """Return the label of the first column that equals the best; NULL if there is no best."""
+    """Return the label of the first column equal to ``best``; NULL if ``best`` is NULL."""
     cases = []
     for column, label in zip(columns, labels_of_one_type(labels.tolist()), strict=True):
         cases.append(f"WHEN {column} = {best} THEN {literal(label)}")
@@ -286,7 +286,7 @@ def first_best(columns: Sequence[str], best: str, labels: Labels) -> str:
 
 
 def columns_read(classifier: Classifier) -> Encoding:
-    """Return the encoding of the columns that a classifier reads: numbers if it has none."""
+    """Return the encoding of a classifier's columns; without one, all columns are numbers."""
     if classifier.encoding is not None:
         return classifier.encoding
     numbers = tuple(Number(f"x{j}") for j in range(classifier.n_features))
@@ -294,9 +294,9 @@ def columns_read(classifier: Classifier) -> Encoding:
 
 
 def carried(stages: Sequence[Stage], final: Collection[str]) -> list[Stage]:
-    """Return the stages with all columns that later ones read, and with no others."""
+    """Return the stages, each with only the columns that later stages need."""
     columns_before = []
-    columns: dict[str, None] = {}  # in the order in which they first appear
+    columns: dict[str, None] = {}  # in order of first appearance
     for stage in stages:
         columns_before.append(list(columns))
         columns.update(dict.fromkeys(stage))
@@ -329,7 +329,7 @@ def _merged(stages: Iterable[Stage]) -> Stage:
 
 
 def _rescaled(formula: Formula, units: Floats) -> Formula:
-    """Return the formula of features in other units, (d,)."""
+    """Return the formula for features in other units, (d,)."""
     parts: list[MatrixPart] = []
     for part in formula.scorer.matrix_parts():
         if isinstance(part, LinearScores):
@@ -344,7 +344,7 @@ def _rescaled(formula: Formula, units: Floats) -> Formula:
 
 
 def _sum_over_missing(flags: Sequence[str | None], values: Floats) -> str:
-    """Return the sum of the values of the missing features."""
+    """Return the sum of the given values over the missing features."""
     terms = []
     for flag, value in zip(flags, values, strict=True):
         if flag:
@@ -353,7 +353,7 @@ def _sum_over_missing(flags: Sequence[str | None], values: Floats) -> str:
 
 
 def _scaled_squares(part: Scaled, m: int) -> list[str]:
-    """Return ((c − μ) / σ)² of each feature."""
+    """Return ((c − μ) / σ)² for each feature."""
     squares = []
     for j, (mu, sigma) in enumerate(zip(part.means[m], part.scale, strict=True)):
         squares.append(square(f"((c{j} - {double(mu)}) / {double(sigma)})"))
@@ -361,7 +361,7 @@ def _scaled_squares(part: Scaled, m: int) -> list[str]:
 
 
 def _whitened_stage(parts: Sequence[Whitened]) -> Stage:
-    """Return u = W (c − μ₀) of each part, named after the first of its classes."""
+    """Return u = W (c − μ₀) for each part, named after the part's first class."""
     columns = {}
     for part in parts:
         first = part.means[0]
@@ -372,7 +372,7 @@ def _whitened_stage(parts: Sequence[Whitened]) -> Stage:
 
 
 def _whitened_squares(part: Whitened, m: int) -> list[str]:
-    """Return (u − W (μ − μ₀))² of each whitened coordinate."""
+    """Return (u − W (μ − μ₀))² for each whitened coordinate."""
     u = f"u{part.classes[0]}"
     mean = part.whitened_means[m]
     if m == 0:

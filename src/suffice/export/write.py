@@ -1,4 +1,4 @@
-"""Write a fitted classifier for another system: SQL, ONNX or JSON."""
+"""Writing a fitted classifier for another system: SQL, ONNX or JSON."""
 
 from pathlib import Path
 from typing import Literal
@@ -20,7 +20,7 @@ def write_export(
     dialect: str | None = None,
     table: str | None = None,
 ) -> None:
-    """Write a query, a graph or a document to ``path``; the file is whole or not there."""
+    """Write a query, a graph or a document to ``path`` atomically."""
     require_word(to, ("sql", "onnx", "json"), "to")
     if classifier_of(estimator).text is not None:
         raise InvalidParameterError(

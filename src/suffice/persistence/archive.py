@@ -1,4 +1,4 @@
-"""Files of ours: one zip of ``header.json`` and ``.npy`` arrays, with SHA-256, never pickle."""
+"""The file format: a zip of ``header.json`` and ``.npy`` arrays, with SHA-256, never pickle."""
 
 import errno
 import hashlib
@@ -20,21 +20,23 @@ from suffice.typing import Array
 
 FORMAT_VERSION = 1
 _HEADER = "header.json"
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date: the same content is the same file
-_PART_OF_NAME = 40  # characters, so that the name of the unfinished file is not too long
-NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # never the fault of what is read
-# no size that a file claims is believed before the bytes are there
-_PLENTY = 1 << 28  # bytes; content beyond this must not be much larger than the file itself
-_DENSEST = 200  # bytes of content to a byte of file
-_LONG_HEADER = 1 << 20  # bytes; the same for text, which unpacks into objects
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal content gives equal files
+_PART_OF_NAME = 40  # characters used in the temporary name, so that it is not too long
+# disk errors, which are never caused by the content of a file
+NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+# A size claimed by a file is not trusted before the bytes are read.
+_PLENTY = 1 << 28  # bytes; larger content must not be much larger than the file itself
+_DENSEST = 200  # largest ratio of content to file size
+# limits for text, which becomes objects: bytes, and ratio of content to file size
+_LONG_HEADER = 1 << 20
 _DENSEST_HEADER = 20
-_WIDEST = 1 << 22  # a side of an array without content
+_WIDEST = 1 << 22  # largest side of an array without content
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file that takes the place of ``path`` only when it was written whole."""
-    # the mode and, where the system allows it, the owner of the old file are kept, and links, too
+    """Open a file that replaces ``path`` only when it has been written completely."""
+    # keep links, the mode of the old file and, if the system allows it, its owner
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise InvalidParameterError(
@@ -50,7 +52,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         with part.open("xb") as file:
             if target.exists():
                 old = target.stat()
-                # only root may change the owner, and not on every system
+                # on most systems, only root may change the owner
                 with suppress(PermissionError, AttributeError):
                     os.chown(part, old.st_uid, old.st_gid)
                 part.chmod(stat.S_IMODE(old.st_mode))
@@ -58,7 +60,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         part.replace(target)
-        _write_out(target.parent)  # so that the name lasts, too
+        _write_out(target.parent)  # so that the new name survives a crash
     except BaseException as error:
         part.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno in NO_ROOM:
@@ -67,7 +69,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def _write_out(folder: Path) -> None:
-    """Write a folder to the disk, where the system lets it be opened."""
+    """Flush a folder to the disk, if the system allows opening it."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -84,7 +86,7 @@ def write(
     header: Mapping[str, object],
     arrays: Mapping[str, Array],
 ) -> None:
-    """Write an archive, or leave whatever stood at ``path`` untouched."""
+    """Write an archive; if that fails, an existing file at ``path`` stays unchanged."""
     with replacing(path) as file:
         write_into(file, kind, header, arrays)
 
@@ -96,7 +98,7 @@ def write_into(
     arrays: Mapping[str, Array],
     packing: int = zipfile.ZIP_DEFLATED,
 ) -> None:
-    """Write the bytes of an archive, deflated or as they are."""
+    """Write the bytes of an archive, compressed or not."""
     members = {}
     for name, array in arrays.items():
         buffer = io.BytesIO()
@@ -111,13 +113,13 @@ def write_into(
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return header and arrays, after checking that the file is whole and unaltered."""
+    """Return header and arrays, after checking that the file is complete and unaltered."""
     with open(path, "rb") as file:
         return read_from(file, path)
 
 
 def read_from(file: IO[bytes], path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return header and arrays of bytes that can be read in any order; messages name ``path``."""
+    """Return header and arrays from a seekable file; messages name ``path``."""
     try:
         with zipfile.ZipFile(file) as archive:
             _refuse_bombs(archive, file.seek(0, os.SEEK_END))
@@ -138,7 +140,7 @@ def read_from(file: IO[bytes], path: str | Path) -> tuple[dict[str, Any], dict[s
 
 
 def kind_of(path: str | Path) -> str | None:
-    """Return what an archive of ours holds, such as "model"; None for any other file."""
+    """Return the kind of an archive of suffice, such as "model"; None for any other file."""
     try:
         with zipfile.ZipFile(path) as archive:
             kind: str = _header(archive, path)["suffice"]
@@ -170,7 +172,7 @@ def _header(archive: zipfile.ZipFile, path: str | Path) -> dict[str, Any]:
 
 
 def _refuse_bombs(archive: zipfile.ZipFile, size: int) -> None:
-    """Raise if the members unpack to far more than a file of this size has reason to."""
+    """Raise if the members would unpack to far more data than plausible for the file size."""
     total = 0
     for member in archive.infolist():
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -181,7 +183,7 @@ def _refuse_bombs(archive: zipfile.ZipFile, size: int) -> None:
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    """Return the bytes of a member, never more than it claims to have."""
+    """Return the bytes of a member, at most as many as it claims to have."""
     info = archive.getinfo(name)
     with archive.open(info) as file:
         return file.read(info.file_size)
@@ -200,6 +202,6 @@ def _array(data: bytes, digest: str) -> Array:
     is_too_wide = max(shape, default=0) > _WIDEST
     if has_no_content and (is_too_wide or 0 not in shape):
         raise ValueError(f"an array without content claims the shape {shape}")
-    # a view of the existing bytes: a larger shape raises an error and allocates nothing
+    # a view of the existing bytes; a shape that is too large raises and allocates nothing
     values = np.ndarray(shape, dtype, data, file.tell(), order="F" if fortran else "C")
     return values.astype(dtype.newbyteorder("="), order="C")

@@ -1,4 +1,4 @@
-"""Averages of models in files: the views of the rows, the sums of members, and the choices."""
+"""Averages of models in files: views of the rows, moments of members, and the choices."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -28,14 +28,14 @@ from suffice.persistence.moments_file import (
 )
 from suffice.typing import Array
 
-#: A member that is kept as it is, not as moments.
+#: Members that are saved with their own parts, not as moments.
 _Kept: TypeAlias = Trees | BoostedTrees | LinearModel
 
 _JUDGED = ("temperature", "error", "log_loss", "log_loss_se", "weight")
 
 
 def averaged_state(auto: Any) -> State:
-    """Return the fields of the header and the arrays of a fitted ``AutoGaussian``."""
+    """Return the header fields and the arrays of a fitted ``AutoGaussian``."""
     views: dict[int, View] = {id(choice.view): choice.view for choice in auto.choices_}
     number_of_view = {view: number for number, view in enumerate(views)}
     arrays = {
@@ -101,12 +101,12 @@ def _choice_state(choice: Any, number_of_view: Mapping[int, int]) -> dict[str, o
 
 
 def _name_of(candidate: Any) -> str:
-    """Return the name of a candidate that is kept as it is, not as moments."""
+    """Return the name of a candidate that is saved with its own parts."""
     return str(getattr(candidate, "name", None) or candidate.describe())
 
 
 def _outsider_state(name: str, model: object) -> State:
-    """Return how a member is kept as it is; raise where we do not know its parts."""
+    """Return the parts of a member that is not saved as moments; raise for unknown types."""
     if isinstance(model, LinearModel):
         return {"kind": "linear", "doubt": 0.0}, _array_fields(model)
     if isinstance(model, TemperedModel):
@@ -123,7 +123,7 @@ def _outsider_state(name: str, model: object) -> State:
 
 
 def _array_fields(value: LinearModel | Trees | BoostedTrees) -> dict[str, Array]:
-    """Return the fields of a model that are arrays, by name."""
+    """Return the array fields of a model, by name."""
     arrays = {}
     for field in fields(value):
         part = getattr(value, field.name)
@@ -133,7 +133,7 @@ def _array_fields(value: LinearModel | Trees | BoostedTrees) -> dict[str, Array]
 
 
 def views_in(header: Fields, arrays: Arrays) -> list[View]:
-    """Return the views of the rows, in the order that choices name them by."""
+    """Return the views of the rows, in the order of the numbers that choices refer to."""
     views = []
     for number, top in enumerate(header["views"]):
         views.append(_view_from(top, without_prefix(arrays, f"view{number}.")))
@@ -141,7 +141,7 @@ def views_in(header: Fields, arrays: Arrays) -> list[View]:
 
 
 def moments_in(header: Fields, arrays: Arrays) -> dict[int, Moments]:
-    """Return the moments of the rows as each view that counts shows them."""
+    """Return the moments of the rows under each view that has a member."""
     sums = {}
     for number, top in header["sums"].items():
         sums[int(number)] = Moments.of_archive(top, without_prefix(arrays, f"sums{number}."))
@@ -154,7 +154,7 @@ def best_moments(header: Fields, arrays: Arrays) -> Moments:
 
 
 def averaged_from(header: Fields, arrays: Arrays) -> Classifier:
-    """Return the classifier of a saved ``AutoGaussian``, its parts known to fit together."""
+    """Return the classifier of a saved ``AutoGaussian``, after checking that its parts match."""
     views = views_in(header, arrays)
     sums = moments_in(header, arrays)
     outsiders = _outsiders_in(header, arrays)
@@ -184,7 +184,7 @@ def averaged_from(header: Fields, arrays: Arrays) -> Classifier:
 
 
 def _outsiders_in(header: Fields, arrays: Arrays) -> dict[str, tuple[_Kept, float]]:
-    """Return the members that are kept as they are, each with its doubt, by name."""
+    """Return the members saved with their own parts, and their doubt ε, by name."""
     outsiders: dict[str, tuple[_Kept, float]] = {}
     for number, (name, top) in enumerate(header.get("outsiders", {}).items()):
         parts = without_prefix(arrays, f"outsider{number}.")
@@ -229,7 +229,7 @@ def _best_from(header: Fields, arrays: Arrays) -> ClassModel:
 
 
 def _view_state(view: View) -> State:
-    """Return the kind and the settings of a view, and the arrays that it is made of."""
+    """Return the kind and the settings of a view, and its arrays."""
     kind_of = {cls: kind for kind, cls in VIEWS.items()}
     header: dict[str, object] = {"kind": kind_of[type(view)]}
     arrays: dict[str, Array] = {}

@@ -1,4 +1,4 @@
-"""Linear classifiers in files: coefficients, and what a fit or a stream of batches needs later."""
+"""Linear classifiers in files: coefficients, and what a fit or a stream needs later."""
 
 from dataclasses import replace
 from typing import Any, Protocol
@@ -30,7 +30,7 @@ from suffice.persistence.moments_file import (
 )
 from suffice.typing import Floats, Labels
 
-# what a fit may tell about itself; each estimator has some of them
+# attributes that describe a fit; each estimator has some of them
 _FIT_ATTRIBUTES = (
     "n_iter_",
     "n_passes_",
@@ -58,7 +58,7 @@ class LinearEstimator(Protocol):
 
 def linear_from(header: Fields, arrays: Fields) -> Classifier:
     """Return the classifier of a saved linear estimator."""
-    if "storage" in header:  # least squares, from moments
+    if "storage" in header:  # least squares is saved as moments
         moments = Moments.of_archive(header, arrays)
         model = regress_indicators(moments)
         return Classifier.of(moments.classes, moments.feature_names, model)
@@ -75,7 +75,7 @@ def linear_from(header: Fields, arrays: Fields) -> Classifier:
 
 
 def coefficients_of(estimator: LinearEstimator) -> State:
-    """Return classes, coefficients, intercepts, and how the fit went."""
+    """Return classes, coefficients, intercepts, and details of the fit."""
     attributes = vars(estimator)
     fit = {
         name: kept(name, attributes[name]) for name in _FIT_ATTRIBUTES if name in attributes
@@ -101,7 +101,7 @@ def coefficients_of(estimator: LinearEstimator) -> State:
 
 
 def coefficients_in(header: Fields, arrays: Fields) -> dict[str, Any]:
-    """Return the attributes that ``coefficients_of`` kept, by name."""
+    """Return the attributes saved by ``coefficients_of``, by name."""
     encoding = Encoding.from_json(header.get("encoding"))
     n_classes = header["n_classes"]
     n_scores = 1 if n_classes == 2 else n_classes
@@ -137,7 +137,7 @@ def logistic_state(
     inference: LogisticSummary | None,
     separation: Separation | None,
 ) -> State:
-    """Return the state of a stream of batches, and what standard errors need."""
+    """Return the state of a stream of batches, and the inputs of standard errors."""
     header: dict[str, Any] = {
         "stream": {"n_steps": stream.n_steps, **header_of(stream.moments)},
         "inference": None,
@@ -168,7 +168,7 @@ def logistic_from(
     header: Fields,
     arrays: Fields,
 ) -> tuple[Stream, LogisticSummary | None, Separation | None]:
-    """Return what ``logistic_state`` kept."""
+    """Return the attributes saved by ``logistic_state``."""
     shape = (header["n_classes"] - 1, arrays["coef"].shape[1] + 1)
     return (
         _stream(header["stream"], arrays, shape),

@@ -20,7 +20,7 @@ def save_count_sums(sums: CountSums, path: str | Path) -> None:
 
 
 def header_of(sums: CountSums) -> dict[str, Any]:
-    """Return what a person wants to read about sums of counts."""
+    """Return the readable header of sums of counts."""
     return {
         "n_classes": sums.n_classes,
         "n_features": sums.n_features,
@@ -32,7 +32,7 @@ def header_of(sums: CountSums) -> dict[str, Any]:
 
 
 def arrays_of(sums: CountSums) -> dict[str, Any]:
-    """Return the arrays that, with the header, are the sums."""
+    """Return the arrays that define the sums, together with the header."""
     return {
         "classes": sums.classes,
         "counts": sums.counts,
@@ -44,7 +44,7 @@ def arrays_of(sums: CountSums) -> dict[str, Any]:
 
 
 def count_sums_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> CountSums:
-    """Return the sums that a file holds, after checking that they agree with each other."""
+    """Return the sums in a file, after checking that they are consistent."""
     k = header["n_classes"]
     d = header["n_features"]
     shapes = {

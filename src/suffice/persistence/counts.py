@@ -1,4 +1,4 @@
-"""Classifiers of counts in files: their sums and settings."""
+"""Count classifiers in files: their sums and settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from suffice.persistence.fields import Arrays, Fields, State, kept, revived
 
 
 def count_state(sums: CountSums, settings: CountSettings) -> State:
-    """Return the fields of the header and the arrays of a classifier of counts."""
+    """Return the header fields and the arrays of a count classifier."""
     header = header_of(sums)
     words = {field.name: getattr(settings, field.name) for field in fields(settings)}
     header["settings"] = {name: kept(name, word) for name, word in words.items()}
@@ -21,12 +21,12 @@ def count_state(sums: CountSums, settings: CountSettings) -> State:
 
 
 def restored_count_settings(header: Fields) -> CountSettings:
-    """Return every choice of a saved classifier of counts."""
+    """Return all settings of a saved count classifier."""
     return CountSettings(**{name: revived(word) for name, word in header["settings"].items()})
 
 
 def counts_from(header: Fields, arrays: Arrays) -> Classifier:
-    """Return the classifier of a saved estimator of counts."""
+    """Return the classifier of a saved count estimator."""
     sums = count_sums_from(header, arrays)
     settings = restored_count_settings(header)
     return decide_counts(estimate_counts(sums, settings), sums, settings)

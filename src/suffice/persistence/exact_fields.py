@@ -20,7 +20,7 @@ _PRODUCTS = "exact_products"
 
 
 def exact_arrays(exact: ExactSums) -> dict[str, Array]:
-    """Return the integers of exact sums, those of 128 bits in two halves."""
+    """Return the integers of exact sums; those of 128 bits are split into two halves."""
     return {
         _WEIGHTS: exact.weights,
         f"{_SUMS}_high": exact.sums.high,
@@ -31,7 +31,7 @@ def exact_arrays(exact: ExactSums) -> dict[str, Array]:
 
 
 def with_exact(m: Moments, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Moments:
-    """Return moments of a file with the exact sums beside them; raise where the two disagree."""
+    """Return the moments of a file with its exact sums; raise if the two disagree."""
     if "exact" not in header:
         return m
     if m.storage == "diagonal":

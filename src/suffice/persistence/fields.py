@@ -1,4 +1,4 @@
-"""Settings as JSON holds them, and checks of the fields of a file."""
+"""Settings as JSON, and checks of the fields of a file."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,10 +20,10 @@ from suffice.persistence.moments_file import check_field
 from suffice.typing import Array
 
 KIND = "model"
-Fields: TypeAlias = Mapping[str, Any]  # of a header, as JSON holds it
-Arrays: TypeAlias = Mapping[str, Array]  # by name
+Fields: TypeAlias = Mapping[str, Any]  # fields of a JSON header
+Arrays: TypeAlias = Mapping[str, Array]  # arrays by name
 State: TypeAlias = tuple[dict[str, object], dict[str, Array]]  # header and arrays
-# Classes that a setting may have, and where each is defined: a file imports those that it names.
+# Classes of settings, and the modules that define them; a file imports only those it names.
 VALUES: Mapping[str, str] = {
     "Categorical": "suffice.core.estimation.settings",
     "Costs": "suffice.core.decision.bayes_decision",
@@ -51,7 +51,7 @@ def save(
 
 
 def kept(name: str, value: object) -> object:
-    """Return a setting as JSON can hold it."""
+    """Return a setting in a form that JSON can store."""
     if isinstance(value, dict):
         return {"__pairs__": _kept_pairs(name, value)}
     if is_dataclass(value) and type(value).__name__ in VALUES:
@@ -73,7 +73,7 @@ def _kept_pairs(name: str, mapping: Mapping[Any, object]) -> list[list[object]]:
 
 
 def revived(value: Any) -> Any:
-    """Return the setting that JSON holds."""
+    """Return a setting from its JSON form."""
     if isinstance(value, list):
         return [revived(item) for item in value]
     if not isinstance(value, dict):
@@ -98,11 +98,11 @@ def settings_of(header: Fields) -> dict[str, Any]:
 
 @contextmanager
 def unpacking(path: str | Path) -> Iterator[None]:
-    """Tell as a fault of the file whatever an altered file leads to."""
+    """Convert errors caused by an altered file into ``FileFormatError``."""
     try:
         yield
     except (TooFewClassesError, MemoryError):
-        raise  # partial_fit may have seen one class only
+        raise  # valid: partial_fit may have seen only one class
     except SufficeError as error:
         raise FileFormatError(f"{path} cannot be used: {error}") from error
     except Exception as error:
@@ -114,12 +114,12 @@ def unpacking(path: str | Path) -> Iterator[None]:
 
 
 def with_prefix(prefix: str, arrays: Arrays) -> dict[str, Array]:
-    """Return the arrays with a prefix before their names."""
+    """Return the arrays with a prefix added to their names."""
     return {f"{prefix}{name}": array for name, array in arrays.items()}
 
 
 def without_prefix(arrays: Arrays, prefix: str) -> dict[str, Array]:
-    """Return the arrays whose names begin with a prefix, without it."""
+    """Return the arrays whose names have a prefix, with the prefix removed."""
     return {
         name.removeprefix(prefix): array
         for name, array in arrays.items()
@@ -130,6 +130,6 @@ def without_prefix(arrays: Arrays, prefix: str) -> dict[str, Array]:
 def check_dims(
     arrays: Arrays, shapes: Mapping[str, tuple[int, ...]], *, finite: bool = True
 ) -> None:
-    """Raise unless arrays have these shapes and hold numbers, ``classes`` apart."""
+    """Raise unless arrays have these shapes and hold numbers; ``classes`` may hold text."""
     for name, shape in shapes.items():
         check_field(name, arrays[name], shape, finite=finite)

@@ -39,7 +39,7 @@ from suffice.persistence.moments_file import (
 )
 from suffice.typing import Array
 
-_SLACK = 1e-6  # of a sum of probabilities
+_SLACK = 1e-6  # tolerance for a sum of probabilities
 
 
 def gaussian_state(
@@ -47,7 +47,7 @@ def gaussian_state(
     settings: Settings,
     conformity: NonconformityScores | None,
 ) -> State:
-    """Return the fields of the header and the arrays of a Gaussian estimator."""
+    """Return the header fields and the arrays of a Gaussian estimator."""
     words = {field.name: getattr(settings, field.name) for field in fields(settings)}
     header, arrays = checked_state(moments)
     header["settings"] = {name: kept(name, word) for name, word in words.items()}
@@ -58,12 +58,12 @@ def gaussian_state(
 
 
 def restored_settings(header: Fields) -> Settings:
-    """Return every choice of a saved Gaussian estimator."""
+    """Return all settings of a saved Gaussian estimator."""
     return Settings(**{name: revived(word) for name, word in header["settings"].items()})
 
 
 def restored_conformity(arrays: Arrays) -> NonconformityScores | None:
-    """Return what prediction sets are calibrated by, where it was kept."""
+    """Return the scores that calibrate prediction sets, if they were saved."""
     calibration = without_prefix(arrays, "conformity_")
     if not calibration:
         return None
@@ -80,7 +80,7 @@ def gaussian_from(header: Fields, arrays: Arrays) -> Classifier:
 
 
 def mixture_state(model: MixtureModel) -> dict[str, Array]:
-    """Return the arrays of mixtures; covariances by factors (G, d, d), or scales (G, d)."""
+    """Return the arrays of mixtures; covariances as factors (G, d, d) or scales (G, d)."""
     components = model.components
     factors = []
     for covariance in components.covariances:
@@ -102,7 +102,7 @@ def mixture_state(model: MixtureModel) -> dict[str, Array]:
 
 
 def mixture_from(header: Fields, arrays: Arrays) -> Classifier:
-    """Return the classifier of saved mixtures, its parts known to fit together."""
+    """Return the classifier of saved mixtures, after checking that its parts match."""
     factors = arrays["factors"]
     class_of = arrays["class_of"]
     classes = arrays["classes"]
@@ -152,7 +152,7 @@ def mixture_from(header: Fields, arrays: Arrays) -> Classifier:
 
 
 def _check_mixture(arrays: Arrays, *, is_diagonal: bool) -> None:
-    """Raise unless priors are probabilities and factors those of covariances."""
+    """Raise unless priors are probabilities and factors are valid for covariances."""
     shares = np.bincount(arrays["class_of"], arrays["priors"])  # of all components of a class
     sums = {"priors": shares, "class_priors": arrays["class_priors"].sum()}
     for name, total in sums.items():
@@ -170,7 +170,7 @@ def _check_mixture(arrays: Arrays, *, is_diagonal: bool) -> None:
 
 
 def refuse_misfits(classifier: Classifier) -> None:
-    """Raise unless all parts fit together, by asking about one row that the model itself draws."""
+    """Raise unless the parts match, by computing the posterior of a row drawn from the model."""
     row, _ = classifier.model.sample(1, np.random.default_rng(0))  # type: ignore[union-attr]
     posterior = classifier.model.posterior(row)
     if posterior.shape != (1, len(classifier.classes)) or not np.isfinite(posterior).all():

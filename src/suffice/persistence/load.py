@@ -1,4 +1,4 @@
-"""Loading whatever was saved."""
+"""Loading any file of suffice."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AVERAGED = ("AutoClassifier", "AutoGaussian")
 MIXTURE = ("MixtureClassifier",)
 COUNTS = ("CountNB",)
 MIXED_COUNTS = ("MixedNB",)
-SAVED = ("SavedClassifier",)  # of another library
+SAVED = ("SavedClassifier",)  # a classifier of another library
 _ESTIMATORS = (*GAUSSIAN, *LINEAR, *AVERAGED, *MIXTURE, *COUNTS, *MIXED_COUNTS, *SAVED)
 
 
@@ -55,7 +55,7 @@ def load(path: str | Path) -> Any:
 
 
 def load_classifier(path: str | Path) -> Classifier:
-    """Return the classifier that was saved, without importing scikit-learn where it is ours."""
+    """Return a saved classifier; those of suffice are loaded without importing scikit-learn."""
     header, arrays = read(path)
     if header["suffice"] in (MOMENTS, COUNT_SUMS):
         raise FileFormatError(
@@ -97,7 +97,7 @@ def _classifier_from(header: Fields, arrays: Arrays) -> Classifier:
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return header and arrays of a file that holds moments or one of our estimators."""
+    """Return header and arrays of a file with moments or an estimator of suffice."""
     header, arrays = archive.read(path)
     kind = header["suffice"]
     name = header.get("estimator")
@@ -116,7 +116,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def unfitted(header: Fields) -> PredictorMixin:
-    """Return the estimator that the file names, with its parameters."""
+    """Return the unfitted estimator named in the file, with its parameters."""
     from suffice.estimators.auto import AutoClassifier, AutoGaussian
     from suffice.estimators.counts import CountNB
     from suffice.estimators.gaussian import LDA, QDA, RDA, GaussianClassifier, GaussianNB

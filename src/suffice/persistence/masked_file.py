@@ -37,7 +37,7 @@ def save_masked(masked: MaskedSums, path: str | Path) -> None:
 
 
 def load_masked(path: str | Path) -> MaskedSums:
-    """Return the masked sums of a file, after checking them."""
+    """Return the masked sums in a file, after checking them."""
     header, arrays = archive.read(path)
     if header["suffice"] != KIND:
         raise FileFormatError(

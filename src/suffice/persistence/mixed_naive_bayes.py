@@ -1,4 +1,4 @@
-"""Naive Bayes over numbers, categories and counts in files: the sums of each part, and settings."""
+"""Naive Bayes over numbers, categories and counts in files: the sums of each part."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NUMBERS = "numbers_"
 
 
 def mixed_state(sums: MixedSums, settings: MixedSettings) -> State:
-    """Return the fields of the header and the arrays of a classifier of numbers and counts."""
+    """Return the header fields and the arrays of a classifier of numbers and counts."""
     words = {field.name: getattr(settings, field.name) for field in fields(settings)}
     header: dict[str, object] = {
         "settings": {name: kept(name, word) for name, word in words.items()},
@@ -60,7 +60,7 @@ def _prefix(b: int) -> str:
 
 
 def mixed_sums_from(header: Fields, arrays: Arrays) -> MixedSums:
-    """Return the sums that a file holds, after checking that its parts fit together."""
+    """Return the sums in a file, after checking that their parts match."""
     numbers = None
     if "numbers" in header:
         numbers = Moments.of_archive(header["numbers"], without_prefix(arrays, _NUMBERS))
@@ -78,7 +78,7 @@ def mixed_sums_from(header: Fields, arrays: Arrays) -> MixedSums:
 
 
 def _check_parts(sums: MixedSums) -> None:
-    """Raise unless all parts have the same rows, and each column stands in one of them."""
+    """Raise unless all parts have the same rows, and each column belongs to one part."""
     names: list[str] = []
     if sums.numbers is not None:
         schema = sums.numbers.schema
@@ -100,7 +100,7 @@ def _check_parts(sums: MixedSums) -> None:
 
 
 def restored_mixed_settings(header: Fields) -> MixedSettings:
-    """Return every choice of a saved classifier of numbers and counts."""
+    """Return all settings of a saved classifier of numbers and counts."""
     return MixedSettings(**{name: revived(word) for name, word in header["settings"].items()})
 
 

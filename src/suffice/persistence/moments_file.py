@@ -25,7 +25,7 @@ from suffice.typing import Array, Labels
 
 KIND = "moments"
 _TRANSFORM = "transform_"  # prefix of the arrays of a power transform
-_CELLS = "cells_"  # prefix of the sums of rows with missing values
+_CELLS = "cells_"  # prefix of the arrays of rows with missing values
 _INTEGERS = ("counts", "rows_codes", "scatter_codes", "lost")
 _NOT_NEGATIVE = (
     "weights",
@@ -42,7 +42,7 @@ _NOT_NEGATIVE = (
 
 
 def header_of(m: Moments) -> dict[str, object]:
-    """Return what a person wants to read about moments."""
+    """Return the readable header of moments."""
     header: dict[str, object] = {
         "storage": m.storage,
         "n_classes": m.n_classes,
@@ -68,7 +68,7 @@ def header_of(m: Moments) -> dict[str, object]:
 
 
 def arrays_of(m: Moments) -> dict[str, Array]:
-    """Return the arrays that, with the header, are the moments."""
+    """Return the arrays that define the moments, together with the header."""
     arrays: dict[str, Array] = {
         "classes": m.classes,
         "counts": m.counts,
@@ -121,12 +121,12 @@ def _pattern_arrays(patterns: Incomplete) -> dict[str, Array]:
 
 
 def _cells(patterns: Incomplete) -> Moments:
-    """Return the sums of rows with missing values, which are moments themselves."""
+    """Return the sums of rows with missing values; they are moments, too."""
     return patterns.by_pattern if isinstance(patterns, PatternSums) else patterns.flat
 
 
 def checked_state(m: Moments) -> tuple[dict[str, object], dict[str, Array]]:
-    """Return header and arrays to be written, after the checks of a file that is read."""
+    """Return header and arrays to write, after the checks that reading makes."""
     header = header_of(m)
     arrays = arrays_of(m)
     try:
@@ -150,7 +150,7 @@ def moments_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moment
 
 
 def _finite_moments(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
-    """Return the moments of an archive, after checking every shape and that sums are finite."""
+    """Return the moments of an archive, after checking all shapes and that sums are finite."""
     try:
         _check(header, arrays)
         moments = with_exact(_built(header, arrays), header, arrays)
@@ -259,7 +259,7 @@ def _cells_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments
             cell_arrays[name.removeprefix(_CELLS)] = array
     cell_header = header["patterns"]["cells"]
     if header["storage"] == "pooled":
-        # any class may hold the scatter of a pattern, and another what is taken from it
+        # the scatter of a pattern may be in any class, and its correction in another
         return _finite_moments(cell_header, cell_arrays)
     return moments_from(cell_header, cell_arrays)
 
@@ -352,7 +352,7 @@ def check_field(
     *,
     finite: bool = True,
 ) -> None:
-    """Raise unless an array has its shape and its kind of numbers, finite and of their sign."""
+    """Raise unless an array has the right shape, type and sign, and is finite."""
     if field == "classes":
         kinds = "iubfU"
     elif field in _INTEGERS:
@@ -370,7 +370,7 @@ def check_field(
 
 
 def checked_classes(classes: Labels) -> Labels:
-    """Return labels (K,) that are sorted and differ, as every other field relies on."""
+    """Return labels (K,), after checking that they are sorted and distinct."""
     order = np.argsort(classes, kind="stable")
     is_sorted = np.array_equal(order, np.arange(len(classes)))
     if not is_sorted or np.any(classes[1:] == classes[:-1]):
@@ -379,7 +379,7 @@ def checked_classes(classes: Labels) -> Labels:
 
 
 def check_feature_names(names: Any, n_features: int) -> None:
-    """Raise unless there is a name for each feature, or none at all."""
+    """Raise unless there is one name per feature, or no names."""
     if names is None:
         return
     if len(names) != n_features or not all(isinstance(name, str) for name in names):

@@ -1,4 +1,4 @@
-"""Receipts of forgetting: what was removed from exact sums, and how anybody can check it."""
+"""Receipts of forgetting: what was removed from exact sums, in a form that anybody can check."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The digests of exact sums before and after rows were removed, and of those rows.
+    """The digests of exact sums before and after a removal, and of the removed rows.
 
-    Whoever has the remaining rows can sum them on ``grid`` and compare the digest with ``after``.
+    Anybody who has the remaining rows can sum them on ``grid`` and compare the digest with
+    ``after``.
     """
 
     before: str  # SHA-256
@@ -39,7 +40,7 @@ class Receipt:
 
     @classmethod
     def of(cls, before: Moments, removed: Moments, after: Moments) -> Receipt:
-        """Return the receipt for ``before - removed``, which is ``after``."""
+        """Return the receipt for ``after``, which is ``before - removed``."""
         if after.exact is None:
             raise MissingStatisticsError(
                 "a receipt needs exact sums, because others differ in their last bits from sums "
@@ -64,12 +65,12 @@ class Receipt:
             file.write((json.dumps(self.to_json(), indent=1) + "\n").encode())
 
     def to_json(self) -> dict[str, Any]:
-        """Return the receipt as numbers and text."""
+        """Return the receipt as a dictionary of numbers and text."""
         return {"suffice": _KIND, "format": _FORMAT, **asdict(self)}
 
     @classmethod
     def load(cls, path: str | Path) -> Receipt:
-        """Return the receipt that ``save`` wrote."""
+        """Return the receipt in a file that ``save`` wrote."""
         try:
             return cls.from_json(json.loads(Path(path).read_text()))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -79,7 +80,7 @@ class Receipt:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Receipt:
-        """Return the receipt that ``to_json`` described; raise a ValueError if it is none."""
+        """Return the receipt for the result of ``to_json``; raise a ValueError if it is invalid."""
         fields = dict(document)
         if fields.pop("suffice") != _KIND or fields.pop("format") != _FORMAT:
             raise ValueError("its kind or format is another")
@@ -89,9 +90,9 @@ class Receipt:
         return receipt
 
     def verify(self, remaining: Moments, removed: Moments | None = None) -> None:
-        """Raise unless the sums of the remaining rows, and of those removed, are the stated ones.
+        """Raise unless the sums of the remaining rows match the receipt.
 
-        With ``removed`` the digest before is checked, too.
+        With ``removed``, the digests of the removed rows and of the sums before are checked, too.
         """
         _compare("the remaining rows", self.after, remaining, self.rows_left)
         if removed is None:
