@@ -20,7 +20,7 @@ from suffice.diagnostics import (
     predictive_check,
 )
 from suffice.errors import InvalidInputError
-from suffice.evaluate.comparison.importance import _importances, _rises
+from suffice.evaluate.comparison.importance import REPEATS, _importances, _rises
 from suffice.evaluate.comparison.paired import ERROR, LOG_LOSS, LOSSES
 from suffice.evaluate.diagnostics.column_tests import (
     Column,
@@ -212,7 +212,7 @@ def test_the_interval_of_an_importance_counts_receivers_and_givers_of_values(los
         return rng.normal(size=(n, 2)) + 1.6 * y[:, None], y
 
     def rises(x, y):
-        return _rises(fitted, x, y, fitted.classes_, 1, rng)[:, :, loss]
+        return _rises(fitted, x, y, fitted.classes_, 1, REPEATS, rng)[:, :, loss]
 
     fitted = sf.LDA().fit(*rows(400))
     truth = rises(*rows(40_000))[0].mean()
