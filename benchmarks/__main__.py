@@ -8,7 +8,8 @@ import benchmarks
 
 
 def main(arguments: list[str]) -> int:
-    hidden = {"__main__", "timing", "shapes", "contestants", "mutation", "beside_quality"}
+    hidden = {"__main__", "timing", "shapes", "contestants", "mutation", "fuzzing"}
+    hidden.add("beside_quality")
     names = sorted(
         m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name not in hidden
     )

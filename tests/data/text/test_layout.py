@@ -43,6 +43,14 @@ def test_an_encoding_may_be_named(file):
         summarize(file(ROWS), target="t", text=TextFormat(encoding="klingon"))
 
 
+def test_utf_16_without_a_byte_order_mark_is_refused_with_its_two_names(file):
+    text = TextFormat(encoding="utf-16")
+    for content in (b"", b"\x01"):
+        data = content + ROWS.encode("utf-16-le")
+        with pytest.raises(InvalidInputError, match=r"byte order mark.*--encoding utf-16-le"):
+            summarize(file(data), target="t", text=text)
+
+
 def test_an_encoding_that_shows_up_late_is_told_with_its_cure(file):
     late = ("a;t\n" + "1;x\n2;y\n" * 40000 + "3;süd\n").encode("latin1")
     with pytest.raises(InvalidInputError, match=r"not UTF-8.*--encoding latin-1"):

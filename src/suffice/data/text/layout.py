@@ -161,6 +161,13 @@ def _decoded(head: bytes, encoding: str, label: str) -> str:
             f"{label} is not {encoding} text ({byte:#04x} at byte {error.start}): name its "
             "encoding, such as --encoding latin-1 (TextFormat(encoding=…) in Python)"
         ) from error
+    except UnicodeError as error:  # UTF-16 and UTF-32 only
+        name = encoding.lower().replace("_", "-")
+        raise InvalidInputError(
+            f"{label} is not {encoding} text, because it has no byte order mark: name the order of "
+            f"its bytes, --encoding {name}-le or --encoding {name}-be (TextFormat(encoding=…) in "
+            "Python)"
+        ) from error
 
 
 def _rows(lines: Sequence[str], separator: str) -> list[list[str]]:

@@ -1,8 +1,9 @@
 """Delimited text for ``python -m benchmarks fuzz``: what is read must be what Python's csv reads.
 
 A table is written in some dialect and then damaged, or not. Where the reader accepts it, rows,
-labels and numbers must be those of a reference that shares no code with the reader. Reading must
-not depend on how many first rows the types are found in.
+labels and numbers must be those of a reference that shares no code with the reader, and the sums
+those of these values. Without damage, the table that was written must come back. Reading must not
+depend on how many first rows the types are found in.
 """
 
 from __future__ import annotations
@@ -37,7 +38,13 @@ MISSING = ("", "NA", "N/A", "?", "null", "NaN")
 SPECKS = ('"', ",", ";", "\t", "|", "\n", "\r", "\r\n", "'", "#", "\0", " ", ".", "-", "0")
 SPECKS += ("007", "e5", "1e400", "%", "kg", "€", "é", "\ufeff", "\u00a0", "\u2028", '""')
 SPECKS += ("true", "NA", "\n\n", '"\n', '\n"', "(", ")", "+", "inf", "x", "\x1a", "\x0c", "\v")
+N_KINDS = 19
+# Polars strips what Unicode calls white space; Python's strip() takes four separators more.
+BLANKS = "".join(
+    c for c in map(chr, range(0x3001)) if c.isspace() and c not in "\x1c\x1d\x1e\x1f"
+)
 NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+Value = float | datetime.datetime | None
 Cell = str | float | bool | datetime.datetime | None
 
 
@@ -80,40 +87,64 @@ def dialect_of(rng: np.random.Generator) -> Dialect:
     )
 
 
-def column_of(n_rows: int, dialect: Dialect, rng: np.random.Generator) -> list[str]:
+@dataclass(frozen=True)
+class Column:
+    """The cells of a column, and the values that were written, where they are beyond doubt."""
+
+    cells: list[str]
+    values: list[Value]
+
+
+def column_of(n_rows: int, dialect: Dialect, rng: np.random.Generator) -> Column:
     """Return cells of one kind; now and then a late cell is of another."""
-    kind = int(rng.integers(14))
-    cells = [_cell(kind, dialect, rng) for _ in range(n_rows)]
+    kind = int(rng.integers(N_KINDS))
+    pairs = [_cell(kind, dialect, rng) for _ in range(n_rows)]
+    cells = [cell for cell, _ in pairs]
+    values = [value for _, value in pairs]
     if rng.random() < 0.25:
         for _ in range(int(rng.integers(1, 4))):
-            cells[int(rng.integers(n_rows))] = str(rng.choice(MISSING))
+            row = int(rng.integers(n_rows))
+            cells[row], values[row] = str(rng.choice(MISSING)), None
     if rng.random() < 0.15:
-        cells[int(rng.integers(n_rows))] = _cell(int(rng.integers(14)), dialect, rng)
-    return cells
+        row = int(rng.integers(n_rows))
+        cells[row], _ = _cell(int(rng.integers(N_KINDS)), dialect, rng)
+        values = [None] * n_rows
+    return Column(cells, values)
 
 
-def _cell(kind: int, dialect: Dialect, rng: np.random.Generator) -> str:
+def _cell(kind: int, dialect: Dialect, rng: np.random.Generator) -> tuple[str, Value]:
+    """Return a cell, and the number or date that it stands for; None for text or in doubt."""
     whole = int(rng.integers(0, 1000))
     size = float(rng.normal()) * 10 ** int(rng.integers(0, 6))
     is_mixed = rng.random() < 0.1
     order = "{1:02}/{0:02}/2024" if is_mixed and whole % 2 else "{0:02}/{1:02}/2024"
-    cells = (
-        str(whole),
-        _written(size, dialect),
-        _written(size, dialect),
-        f"{whole:05}",
-        str(rng.choice(["red", "green", "blue", "größer"])),
-        str(rng.choice(["red", "green"])),
-        f"2024-{whole % 12 + 1:02}-{whole % 28 + 1:02}",
-        order.format(whole % 28 + 1, whole % 12 + 1),
-        str(rng.choice(["true", "false", "True", "FALSE"])),
-        f"{whole}%",
-        f"{_written(whole / 8, dialect)} kg",
-        str(rng.choice(['say "hi"', "a, b", "x;y", "two\nlines", "p|q", "a\tb", "#1"])),
-        f"{whole / 4:.3e}",
-        f"€{_written(whole * 3.5, dialect)}",
+    day = datetime.datetime(2024, whole % 12 + 1, whole % 28 + 1)
+    written = _written(size, dialect)
+    pairs: tuple[tuple[str, Value], ...] = (
+        (str(whole), float(whole)),
+        (written, round(size, 2)),
+        (written, round(size, 2)),
+        (f"{whole:05}", None),
+        (str(rng.choice(["red", "green", "blue", "größer"])), None),
+        (str(rng.choice(["red", "green"])), None),
+        (f"{day:%Y-%m-%d}", day),
+        (order.format(day.day, day.month), None),
+        (str(rng.choice(["true", "false", "True", "FALSE"])), None),
+        (f"{whole}%", whole / 100),
+        (f"{_written(whole / 8, dialect)} kg", round(whole / 8, 2)),
+        (
+            str(rng.choice(['say "hi"', "a, b", "x;y", "two\nlines", "p|q", "a\tb", "#1"])),
+            None,
+        ),
+        (f"{whole / 4:.3e}", float(f"{whole / 4:.3e}")),
+        (f"€{_written(whole * 3.5, dialect)}", whole * 3.5),
+        (f"{day:%d.%m.%Y}", None),
+        (f"{day:%Y-%m-%dT%H:%M:%S}Z", day),
+        (f"{-whole}", -float(whole)),
+        (f"{10 * size:.17g}", float(f"{10 * size:.17g}")),
+        (f"{whole} 000" if dialect.thousands == " " else str(1000 * whole), 1000.0 * whole),
     )
-    return cells[kind]
+    return pairs[kind]
 
 
 def _written(value: float, dialect: Dialect) -> str:
@@ -123,23 +154,46 @@ def _written(value: float, dialect: Dialect) -> str:
     )
 
 
-def text_of(rows: Sequence[Sequence[str]], dialect: Dialect, rng: np.random.Generator) -> str:
+@dataclass(frozen=True)
+class Written:
+    """The text of a table, and its rows as cells; an empty line is a row of empty cells."""
+
+    text: str
+    rows: list[list[str]]
+
+
+def text_of(
+    header: Sequence[str] | None,
+    rows: Sequence[Sequence[str]],
+    dialect: Dialect,
+    rng: np.random.Generator,
+) -> Written:
     lines = []
+    if header is not None:
+        lines.append(dialect.separator.join(_quoted(name, dialect, rng) for name in header))
+    written: list[list[str]] = []
     for row in rows:
-        cells = [_quoted(cell, dialect, rng) for cell in row]
-        lines.append(dialect.separator.join(cells))
-        if rng.random() < 0.01:
-            lines.append("")
         if dialect.comment and rng.random() < 0.1:
             lines.append(f'{dialect.comment} said, "so{dialect.separator}')
+        cells = [_quoted(cell, dialect, rng) for cell in row]
+        lines.append(dialect.separator.join(cells))
+        written.append(list(row))
+        if rng.random() < 0.01:
+            lines.append("")
+            written.append([])
         if rng.random() < 0.005 and len(cells) > 1:
-            lines.append(dialect.separator.join(cells[:-1]))  # a ragged row
+            lines.append(dialect.separator.join(cells[:-1]))
+            written.append(list(row[:-1]))
+        if rng.random() < 0.003:
+            lines.append(dialect.separator.join([*cells, cells[0]]))
+            written.append([*row, row[0]])
     end = dialect.line_end if rng.random() < 0.8 else ""
-    return dialect.line_end.join(lines) + end
+    return Written(dialect.line_end.join(lines) + end, written)
 
 
 def _quoted(cell: str, dialect: Dialect, rng: np.random.Generator) -> str:
     needs = any(mark in cell for mark in (dialect.separator, '"', "\n", "\r"))
+    needs = needs or (dialect.comment is not None and cell.startswith(dialect.comment))
     is_asked = dialect.quoting == "all" or (dialect.quoting == "some" and rng.random() < 0.3)
     if needs or is_asked:
         doubled = cell.replace('"', '""')
@@ -164,6 +218,32 @@ def with_specks(text: str, rng: np.random.Generator) -> str:
         speck = SPECKS[int(rng.integers(len(SPECKS)))] if rng.random() < 0.8 else ""
         text = text[:at] + speck + text[at + n_gone :]
     return text
+
+
+def with_damage(content: bytes, rng: np.random.Generator) -> bytes:
+    """Return bytes with some flipped, cut off or left out, or with lines repeated or swapped."""
+    data = bytearray(content)
+    way = int(rng.integers(5))
+    at = int(rng.integers(len(data) + 1))
+    size = int(rng.integers(1, 40))
+    if way == 0:
+        for _ in range(int(rng.integers(1, 4))):
+            data[int(rng.integers(len(data)))] ^= 1 << int(rng.integers(8))
+    elif way == 1:
+        del data[at:]
+    elif way == 2:
+        del data[at : at + size]
+    elif way == 3:
+        data[at:at] = data[at : at + size]
+    else:
+        lines = bytes(data).splitlines(keepends=True)
+        first, second = rng.integers(len(lines), size=2)
+        if rng.random() < 0.5:
+            lines.insert(int(second), lines[int(first)])
+        else:
+            lines[first], lines[second] = lines[second], lines[first]
+        data = bytearray(b"".join(lines))
+    return bytes(data)
 
 
 # --- the reference ---------------------------------------------------------------------------
@@ -296,6 +376,8 @@ def check_rows(found: Read, content: bytes) -> None:
         rows.pop()
     assert found.copies.height == len(rows), f"{found.copies.height} rows for {len(rows)}"
     assert found.values.height == len(rows), f"{found.values.height} rows for {len(rows)}"
+    for number, row in enumerate(rows):
+        assert len(row) <= len(layout.names), f"row {number} has more cells: {row}"
     for j, name in enumerate(layout.names):
         cells = [row[j] if j < len(row) else "" for row in rows]
         copies = ["" if cell is None else cell for cell in found.copies.to_series(j)]
@@ -310,7 +392,7 @@ def check_column(name: str, cells: Sequence[str], found: Read, layout: Layout) -
     notation = found.source.notations.get(name)
     column = found.values.get_column(name)
     for row, (cell, value) in enumerate(zip(cells, column, strict=True)):
-        trimmed = cell.strip()
+        trimmed = cell.strip(BLANKS)
         where = f"column {name!r}, row {row}: {value!r} for {cell!r}"
         if trimmed in layout.missing:
             assert value is None or value != value, where
@@ -330,6 +412,53 @@ def same(a: pl.DataFrame, b: pl.DataFrame) -> bool:
     return a.schema == b.schema and filled[0].equals(filled[1])
 
 
+def check_written(
+    found: Read, names: Sequence[str] | None, rows: list[list[str]], columns: Sequence[Column]
+) -> None:
+    """Raise unless an undamaged table comes back: its names, its rows, and values beyond doubt."""
+    table = found.source.files[0].table
+    assert isinstance(table, TextTable)
+    if names is None and is_like_header(rows) and list(table.layout.names) == rows[0]:
+        return  # nothing tells the first row from column names
+    while rows and not "".join(rows[-1]).strip() and len(rows) > found.copies.height:
+        rows.pop()
+    if names is not None:
+        expected = [name.strip() for name in names]
+        invented = [new for new, old in zip(table.layout.names, expected, strict=True) if old]
+        assert invented == [name for name in expected if name], f"{table.layout.names}"
+    width = len(table.layout.names)
+    assert found.copies.height == len(rows), f"{found.copies.height} rows for {len(rows)}"
+    for number, (cells, row) in enumerate(zip(found.copies.iter_rows(), rows, strict=True)):
+        padded = [*row, *[""] * (width - len(row))]
+        trimmed = [("" if cell is None else cell).strip(BLANKS) for cell in cells]
+        assert trimmed == [cell.strip(BLANKS) for cell in padded], (
+            f"row {number}: {cells} for {row}"
+        )
+    for j, column in enumerate(columns):
+        values = found.values.to_series(j)
+        if len(rows) == len(column.values) and values.dtype != pl.String:
+            _check_values(j, values, column.values)
+
+
+def _check_values(j: int, values: pl.Series, expected: Sequence[Value]) -> None:
+    for value, wanted in zip(values, expected, strict=True):
+        is_near = isinstance(wanted, float) and math.isclose(
+            value, wanted, rel_tol=1e-12, abs_tol=1e-12
+        )
+        assert wanted is None or is_near or value == wanted, (
+            f"column {j}: {value!r} for {wanted!r}"
+        )
+
+
+def is_like_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether no cell of the first row is a decimal number or occurs again below."""
+    first, *others = rows
+    for j, cell in enumerate(first):
+        if re.search(r"\d[.,]\d", cell) or cell in [row[j] for row in others if j < len(row)]:
+            return False
+    return True
+
+
 # --- the target ------------------------------------------------------------------------------
 
 
@@ -340,12 +469,15 @@ def delimited_rows(rng: np.random.Generator, folder: Path) -> bool:
     n_columns = int(rng.integers(1, 5))
     columns = [column_of(n_rows, dialect, rng) for _ in range(n_columns)]
     labels = [str(rng.choice(["u", "v", "w"])) for _ in range(n_rows)]
-    names = names_of(n_columns, rng)
-    rows = [list(row) for row in zip(*columns, labels, strict=True)]
-    text = text_of([names, *rows] if dialect.has_header else rows, dialect, rng)
-    if rng.random() < 0.6:
-        text = with_specks(text, rng)
+    cells = [column.cells for column in columns]
+    rows = [list(row) for row in zip(*cells, labels, strict=True)]
+    names = names_of(n_columns, rng) if dialect.has_header else None
+    written = text_of(names, rows, dialect, rng)
+    damage = rng.random()
+    text = with_specks(written.text, rng) if damage < 0.3 else written.text
     content = text.encode(dialect.encoding, "replace")
+    if 0.3 <= damage < 0.6:
+        content = with_damage(content, rng)
     path = folder / ("t.csv.gz" if rng.random() < 0.1 else "t.csv")
     path.write_bytes(gzip.compress(content, 1) if path.suffix == ".gz" else content)
     options = options_of(dialect, rng)
@@ -353,6 +485,8 @@ def delimited_rows(rng: np.random.Generator, folder: Path) -> bool:
     if found is not None:
         check_rows(found, content)
         check_sums(found, path, options)
+        if damage >= 0.6:
+            check_written(found, names, written.rows, columns)
     check_window(found, path, options)
     if rng.random() < 0.1:
         check_stream(found, content, options)
@@ -372,7 +506,7 @@ def options_of(dialect: Dialect, rng: np.random.Generator) -> sf.TextFormat:
 
 
 def check_sums(found: Read, path: Path, options: sf.TextFormat) -> None:
-    """Raise unless the sums by label count every row that has one."""
+    """Raise unless the sums by label are those of the rows that have a label."""
     name = found.values.columns[-1]
     if found.values.schema[name] != pl.String or found.values.width < 2:
         return
@@ -381,11 +515,35 @@ def check_sums(found: Read, path: Path, options: sf.TextFormat) -> None:
         moments = sf.summarize(path, target=name, columns=columns, text=options)
     except SufficeError:
         return
-    counts = found.values.get_column(name).drop_nulls().value_counts(name="rows")
-    expected = dict(counts.iter_rows())
-    assert (
-        dict(zip(moments.classes.tolist(), moments.counts.tolist(), strict=True)) == expected
-    )
+    labels = found.values.get_column(name)
+    expected = dict(labels.drop_nulls().value_counts(name="rows").iter_rows())
+    counts = dict(zip(moments.classes.tolist(), moments.counts.tolist(), strict=True))
+    assert counts == expected, f"{counts} rows for {expected}"
+    features = found.values.select(pl.all().exclude(pl.String, pl.Boolean)).to_dict()
+    shared = [each for each in features if each in moments.feature_names]
+    for each in shared:
+        for label, mean in zip(moments.classes.tolist(), moments.means, strict=True):
+            values = [
+                _summand(value)
+                for value, of in zip(features[each], labels, strict=True)
+                if of == label
+            ]
+            if None in values:
+                continue  # the mean is then an estimate
+            exact = math.fsum(values) / len(values)
+            size = math.fsum(map(abs, values)) / len(values)
+            value = float(mean[moments.feature_names.index(each)])
+            assert abs(value - exact) <= 1e-10 * size, f"{each!r}: mean {value} for {exact}"
+
+
+def _summand(value: Any) -> float | None:
+    """Return a value as a number: dates as days since 1970."""
+    if isinstance(value, datetime.date):
+        moment = datetime.datetime.combine(value, datetime.time())
+        if isinstance(value, datetime.datetime):
+            moment = value.replace(tzinfo=None)
+        return (moment - datetime.datetime(1970, 1, 1)) / datetime.timedelta(days=1)
+    return None if value is None or value != value else float(value)
 
 
 def check_window(found: Read | None, path: Path, options: sf.TextFormat) -> None:

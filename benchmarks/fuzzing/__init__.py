@@ -1,0 +1,1 @@
+"""Targets of ``python -m benchmarks fuzz``: what damages an input, and what must come back."""
