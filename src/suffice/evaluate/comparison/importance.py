@@ -2,8 +2,9 @@
 
 # Breiman (2001), *Machine Learning* 45, 5–32; Fisher, Rudin & Dominici (2019), *JMLR* 20 (177)
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import stdtrit
@@ -43,38 +44,97 @@ class Importance:
     n_rows: int  # held-out rows that it was measured on, a sample where there are many
 
 
+class FoldRises(NamedTuple):
+    """The rises of the losses of some held-out rows of a fold."""
+
+    places: Codes  # of the rows among the held-out rows of the fold  (n,)
+    rises: Floats  # as ``_rises`` returns them  (2, d, 2, n)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shuffling:
+    """The classifiers of the folds, and how their held-out rows are shuffled."""
+
+    model: ComparedModel
+    learnt: tuple[Any, ...]  # the classifier of each fold
+    folds: Folds
+    n_columns: int
+    n_repeats: int
+    share: float  # of the held-out rows, drawn at random
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        model: ComparedModel,
+        outcome: Outcome,
+        folds: Folds,
+        n_columns: int,
+        seed: int = 0,
+    ) -> Self:
+        """Return how the columns of a model's held-out rows are shuffled.
+
+        Large tables are shuffled fewer times, then a sample of their held-out rows is used.
+        """
+        n_held_out = len(outcome.held_out.rows)
+        n_repeats, n_rows = _affordable(n_held_out, n_columns, is_quick=model.has_equation)
+        return cls(
+            model=model,
+            learnt=outcome.learnt,
+            folds=folds,
+            n_columns=n_columns,
+            n_repeats=n_repeats,
+            share=n_rows / n_held_out,
+            seed=seed,
+        )
+
+    def rises(self, fold: int) -> FoldRises:
+        """Return the rises of the losses on a fold; they depend on no other fold."""
+        learner = learner_of(self.model.estimator, self.folds.X, is_plain=self.folds.is_plain)
+        rng = np.random.default_rng([self.seed, fold])
+        _, test = self.folds.splits[fold]
+        places = np.arange(len(test))
+        if self.share < 1:
+            n_drawn = max(round(len(test) * self.share), 1)
+            places = np.sort(rng.permutation(len(test))[:n_drawn])
+        drawn = test[places]
+        rises = _rises(
+            self.learnt[fold],
+            learner.rows_to_predict(self.folds, drawn),
+            self.folds.codes[drawn],
+            self.folds.classes,
+            self.n_columns,
+            self.n_repeats,
+            rng,
+        )
+        return FoldRises(places, rises)
+
+
 def permutation_importance(
     model: ComparedModel,
     outcome: Outcome,
     folds: Folds,
     names: tuple[str, ...],
     seed: int = 0,
+    *,
+    computed: Callable[[int], FoldRises | None] = lambda _: None,
 ) -> tuple[Importance, ...]:
     """Return the rise of the loss by column, largest first; empty for very many columns.
 
-    Large tables are shuffled fewer times, then a sample of their held-out rows is used.
+    ``computed`` returns the rises of a fold if another process has computed them, or None.
     """
     if not outcome.learnt or len(names) > MOST_COLUMNS:
         return ()
-    n_held_out = len(outcome.held_out.rows)
-    n_repeats, n_rows = _affordable(n_held_out, len(names), is_quick=model.has_equation)
-    learner = learner_of(model.estimator, folds.X, is_plain=folds.is_plain)
-    rng = np.random.default_rng(seed)
+    shuffling = Shuffling.of(model, outcome, folds, len(names), seed)
     fold_rises = []
     kept = []  # places of the rows among all held-out ones
     n_before = 0
-    for (_, test), learnt in zip(folds.splits, outcome.learnt, strict=True):
-        places = np.arange(len(test))
-        if n_rows < n_held_out:
-            n_drawn = max(round(len(test) * n_rows / n_held_out), 1)
-            places = np.sort(rng.permutation(len(test))[:n_drawn])
-        drawn = test[places]
-        shown = learner.rows_to_predict(folds, drawn)
-        truth = folds.codes[drawn]
-        fold_rises.append(
-            _rises(learnt, shown, truth, folds.classes, len(names), n_repeats, rng)
-        )
-        kept.append(n_before + places)
+    for fold, (_, test) in enumerate(folds.splits):
+        answer = computed(fold)
+        if answer is None:
+            answer = shuffling.rises(fold)
+        fold_rises.append(answer.rises)
+        kept.append(n_before + answer.places)
         n_before += len(test)
     rises = np.concatenate(fold_rises, axis=3)
     order = np.concatenate(kept)

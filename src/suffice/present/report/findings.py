@@ -17,7 +17,13 @@ from suffice.evaluate.comparison import Comparison
 from suffice.evaluate.comparison.caveats import caveats_of_checks
 from suffice.evaluate.comparison.comparison import MANY_ROWS, compared, folds_for, size_of
 from suffice.evaluate.comparison.fit_times import FitSize, affordable, seconds_to_fit
-from suffice.evaluate.comparison.importance import Importance, permutation_importance
+from suffice.evaluate.comparison.importance import (
+    MOST_COLUMNS,
+    FoldRises,
+    Importance,
+    Shuffling,
+    permutation_importance,
+)
 from suffice.evaluate.comparison.judging import (
     FromMoments,
     Outcome,
@@ -265,30 +271,61 @@ def _studied(
     importance: tuple[Importance, ...] = ()
     if not settings.fast:
         learning_curve = _learning_curve(member, outcome, folds, settings.seed)
-    # another process may test the model while this one fits it to all rows
-    work = (member.estimator, rows._replace(fitted=rows.sample))
+    shuffling = None
+    tasks: list[int | None] = []
+    if not settings.fast and outcome.learnt and len(rows.sample.columns) <= MOST_COLUMNS:
+        n_columns = len(rows.sample.columns)
+        shuffling = Shuffling.of(member, outcome, folds, n_columns, settings.seed)
+        tasks.extend(range(len(folds.splits)))
     has_test = rows.others is not None and rows.fitted is not rows.sample
-    ahead = [0] if has_test and member.travels else []
-    with computed_ahead(_tested, work, ahead) as tested_elsewhere:
+    if has_test:
+        tasks.append(None)  # other processes begin with the last task
+    shared = _SharedStudy(member.estimator, rows.sample, rows.others, shuffling)
+    # other processes do some of these tasks while this one fits the model to all rows
+    with computed_ahead(_study_part, shared, tasks if member.travels else []) as computed:
         estimator = fitted_on(rows.fitted, member.estimator)
-        if not settings.fast:
+        if shuffling is not None:
+
+            def rises_of(fold: int) -> FoldRises | None:
+                part = computed(fold)
+                return None if part is None else part.rises
+
             importance = permutation_importance(
-                member, outcome, folds, rows.sample.columns, settings.seed
+                member, outcome, folds, rows.sample.columns, settings.seed, computed=rises_of
             )
         tested = None
         if has_test:
-            tested = tested_elsewhere(0) or _tested(work, 0)
+            part = computed(None) or _study_part(shared, None)
+            tested = part.tested
         elif rows.others is not None:
             tested = _error_on(rows.others, estimator)
     return _Study(estimator, tested, importance, learning_curve)
 
 
-def _tested(work: tuple[SklearnClassifier, _Rows], _: int) -> ChoiceEstimate | None:
-    """Return the error on other rows of a model that is fitted to the sample."""
-    estimator, rows = work
-    if rows.others is None:
-        return None
-    return _error_on(rows.others, fitted_on(rows.sample, estimator))
+class _SharedStudy(NamedTuple):
+    """What a process needs to do its part of the study of the chosen model."""
+
+    estimator: SklearnClassifier
+    sample: DocumentedTable
+    others: DocumentedTable | None
+    shuffling: Shuffling | None
+
+
+class _StudyPart(NamedTuple):
+    """The rises of the losses on a fold, or the error on other rows."""
+
+    rises: FoldRises | None = None
+    tested: ChoiceEstimate | None = None
+
+
+def _study_part(shared: _SharedStudy, fold: int | None) -> _StudyPart:
+    """Shuffle the columns of a fold; without one, test a model of the sample on other rows."""
+    if fold is not None and shared.shuffling is not None:
+        return _StudyPart(rises=shared.shuffling.rises(fold))
+    if shared.others is None:
+        return _StudyPart()
+    model = fitted_on(shared.sample, shared.estimator)
+    return _StudyPart(tested=_error_on(shared.others, model))
 
 
 def _with_data_caveats(
