@@ -1,5 +1,6 @@
 """The fourteen EDDA families as settings: optima, counts, criteria, choice, degenerate data."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -130,6 +131,31 @@ def test_a_class_without_enough_rows_borrows_with_a_warning(iris, code):
             est.fit(X[rows], y[rows])
     assert np.isfinite(est.predict_log_proba(X)).all()
     assert est.score(X, y) > 0.6
+
+
+@pytest.mark.parametrize("code", ["VEE", "VEI"])
+def test_classes_on_lines_borrow_the_same_variance_in_any_order(code):
+    t = np.linspace(-1, 1, 10)
+    lines = {
+        "first": np.c_[t, 0 * t],
+        "second": np.c_[t + 3, 0 * t + 1],
+        "upright": np.c_[0 * t, t + 3],
+    }
+    rows = np.concatenate(list(lines.values()))
+    found = []
+    for names in itertools.permutations(lines):
+        X = np.concatenate([lines[name] for name in names])
+        # numbers in front of the names fix the order of the classes
+        y = np.repeat([f"{place} {name}" for place, name in enumerate(names)], 10)
+        est = GaussianClassifier(code)
+        with pytest.warns(
+            DegenerateDataWarning, match="class '0 .*Drop those columns, or set"
+        ):
+            est.fit(X, y)
+        order = [names.index(name) for name in lines]
+        found.append(est.predict_log_proba(rows)[:, order])
+    for each in found[1:]:
+        np.testing.assert_allclose(each, found[0], rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("code", ["VEV", "VVE", "VEI", "EVV", "EEE", "auto"])

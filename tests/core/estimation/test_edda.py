@@ -1,4 +1,5 @@
 import json
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -278,6 +279,87 @@ def test_a_class_of_low_rank_borrows_the_shape_of_others():
     np.testing.assert_allclose(ratio, ratio[0, 0], rtol=1e-6)
     with pytest.raises(InvalidInputError, match="'VEE' has no maximum"):
         fitted("VEE", np.array([21.0, 63.0]), scatters)
+
+
+AXES = {"x": [1.0, 0.0], "y": [0.0, 1.0], "d": [0.6, 0.8], "full": None}
+
+
+def scatter_along(name):
+    axis = AXES[name]
+    return np.eye(2) if axis is None else np.outer(axis, axis)
+
+
+@pytest.mark.parametrize("code", ["VEE", "VEI", "VEV"])
+@pytest.mark.parametrize("axes", sorted(set(permutations("xxy"))))
+def test_classes_that_vary_along_too_few_axes_are_refused_in_any_order(code, axes):
+    scatters = np.stack([scatter_along(name) for name in axes])
+    crowded = [str(k) for k, name in enumerate(axes) if name == "x"]
+    with pytest.raises(InvalidInputError, match=f"'{code}' has no maximum") as refusal:
+        fitted(code, np.full(3, 10.0), scatters)
+    if code != "VEV":  # whose axes differ from class to class
+        message = str(refusal.value)
+        assert f"classes {crowded[0]}, {crowded[1]} have" in message
+        assert "20 of the weight 30" in message
+        assert "1 of 2 directions" in message
+
+
+@pytest.mark.parametrize("axes", sorted(set(permutations(["x", "y", "d"]))))
+def test_three_classes_on_three_lines_share_one_form_in_any_order(axes):
+    scatters = np.stack([scatter_along(name) for name in axes])
+    sigmas = fitted("VEE", np.full(3, 10.0), scatters).covariances
+    by_axis = dict(zip(axes, sigmas, strict=True))
+    # C⁻¹ has the same value along the three axes, once each class has its own volume
+    shapes = sigmas / np.sqrt(np.linalg.det(sigmas))[:, None, None]
+    np.testing.assert_allclose(shapes, np.broadcast_to(shapes[0], shapes.shape), rtol=1e-8)
+    reference = fitted("VEE", np.full(3, 10.0), np.stack([scatter_along(a) for a in "xyd"]))
+    for name, expected in zip("xyd", reference.covariances, strict=True):
+        np.testing.assert_allclose(by_axis[name], expected, rtol=1e-8)
+
+
+def has_one_maximum(weights, scatters):
+    """Return whether rank(Σ_{k∈Q} W_k) / m > Σ_{k∈Q} n_k / n for every proper subset Q."""
+    n_classes, m = scatters.shape[:2]
+    subsets = (
+        list(chosen)
+        for size in range(1, n_classes)
+        for chosen in combinations(range(n_classes), size)
+    )
+    every = np.linalg.matrix_rank(scatters.sum(0)) == m
+    return every and all(
+        np.linalg.matrix_rank(scatters[q].sum(0)) * weights.sum() > m * weights[q].sum()
+        for q in subsets
+    )
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("seed", range(60))
+def test_a_maximum_is_found_if_and_only_if_every_subset_of_classes_varies_enough(seed, turned):
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(2, 5))
+    n_classes = int(rng.integers(2, 6))
+    scatters = np.zeros((n_classes, m, m))
+    for k in range(n_classes):
+        x = rng.integers(-1, 2, (rng.integers(1, m + 2), m)) * (rng.random(m) < 0.7)
+        scatters[k] = x.T @ x
+    weights = rng.integers(1, 6, n_classes).astype(float)
+    expected = has_one_maximum(weights, scatters)
+    if turned:
+        turn = np.linalg.qr(rng.standard_normal((m, m)))[0]
+        scatters = turn @ scatters @ turn.T
+    if not expected:
+        with pytest.raises(InvalidInputError, match="has no maximum"):
+            fitted("VEE", weights, scatters)
+        return
+    fit = fitted("VEE", weights, scatters)
+    # at the maximum, C ∝ Σ_k W_k / λ_k and λ_k = tr(C⁻¹ W_k) / (n_k m)
+    traces = np.trace(np.linalg.solve(fit.covariances, scatters), axis1=1, axis2=2)
+    np.testing.assert_allclose(traces, weights * m, rtol=1e-7)
+    size = np.linalg.det(fit.covariances) ** (1 / m)
+    form = fit.covariances[0] / size[0]
+    total = (scatters / size[:, None, None]).sum(0)
+    np.testing.assert_allclose(
+        total, weights.sum() * form, rtol=1e-6, atol=1e-6 * abs(total).max()
+    )
 
 
 @pytest.mark.parametrize("code", ["EEE", "VEE", "EEV", "VEV"])

@@ -23,11 +23,14 @@ from suffice.core.estimation.regularisation import Regularisation
 from suffice.core.linalg import Pair, inverse_lower, quasi_newton, rank_tolerance
 from suffice.core.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 from suffice.core.moments import Moments
+from suffice.core.text.lists import quoted
 from suffice.errors import InvalidInputError, NotConvergedWarning, warn
-from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Flags, Floats, Labels
 
 TOLERANCE = 1e-22  # stop when a step gains less log-likelihood per unit of weight
 MOST_STEPS = 1000
+LONGEST_STEP = 3.0  # most that a Newton step may change the logarithm of a volume
+PARTED = 1e-4  # with a smaller overlap, classes may have parted; their ranks decide
 NO_SPREAD = 1e-13  # a standard deviation below this share of the pooled one is rounding
 SLACK = 16 * float(np.finfo(float).eps)  # rounding error of a sum of logarithms
 WIDEST = 1e7  # axes are computed if the features' scales have at most this ratio
@@ -40,7 +43,7 @@ FLATTEST = 1e-2  # lower limit of curvatures, which have no unit
 
 
 def roots(w: Floats) -> tuple[Floats, Codes]:
-    """Return F (K, d, d) with W_k = F_kᵀ F_k, and the ranks (K,)."""
+    """Return F (K, d, d) with W_k = F_kᵀ F_k for scatters W (K, d, d), and the ranks (K,)."""
     s: Floats = np.sqrt(np.maximum(np.diagonal(w, axis1=1, axis2=2), 0.0))
     s = np.where(s > NO_SPREAD * np.sqrt(np.square(s).sum(0)), s, 0.0)
     unit = np.where(s > 0, s, np.inf)
@@ -53,9 +56,10 @@ def roots(w: Floats) -> tuple[Floats, Codes]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EddaProblem:
-    """The family to fit, and the weights of the classes."""
+    """The family to fit, and the labels and weights of the classes."""
 
     code: str
+    classes: Labels  # (K,)
     weights: Floats  # n_k  (K,)
 
     @property
@@ -69,10 +73,23 @@ class EddaProblem:
             return np.log(q / self.weights)
         return np.full(len(q), np.log(q.sum() / self.weights.sum()))
 
-    def require_full_rank(self, w: Floats) -> None:
+    def require_each_full_rank(self, w: Floats) -> None:
         """Raise if a class does not vary in some direction."""
-        if (roots(w)[1] < w.shape[-1]).any():
-            self.refuse()
+        m = w.shape[-1]
+        _, ranks = roots(w)
+        deficient = np.flatnonzero(ranks < m)
+        if len(deficient):
+            k = deficient[0]
+            self.refuse(
+                f"class {quoted(self.classes[[k]])} varies in {ranks[k]} of {m} directions"
+            )
+
+    def require_pooled_full_rank(self, w: Floats) -> None:
+        """Raise if no class varies in some direction."""
+        m = w.shape[-1]
+        _, ranks = roots(w.sum(0, keepdims=True))
+        if ranks[0] < m:
+            self.refuse(f"all classes together vary in {ranks[0]} of {m} directions")
 
     def require_like_units(self, w: Floats) -> None:
         """Raise if features' scales differ so much that rounding would lose the small ones."""
@@ -86,11 +103,12 @@ class EddaProblem:
                 "family without units, such as 'VVV', 'EEE' or 'VVI'"
             )
 
-    def refuse(self) -> NoReturn:
-        """Raise an error: the likelihood has no maximum."""
+    def refuse(self, reason: str) -> NoReturn:
+        """Raise an error: the likelihood has no maximum, for a reason that names the classes."""
         raise InvalidInputError(
-            f"the likelihood of family {self.code!r} has no maximum for these rows: drop columns "
-            "without variance or that combine others, or choose a family with fewer parameters"
+            f"the likelihood of family {self.code!r} has no maximum, or more than one, because "
+            f"{reason}: drop columns without variance or that combine others, or choose a family "
+            "with fewer parameters, such as 'EEE' or 'EEI'"
         )
 
 
@@ -119,11 +137,12 @@ def common_form(problem: EddaProblem, w: Floats) -> Floats:
     """Return the best Σ_k = λ_k C; with equal volumes, it is Σ_k W_k / n."""
     m = w.shape[-1]
     u = np.zeros(len(w))
+    problem.require_pooled_full_rank(w)
     if problem.own_volumes:
-        _require_balance(problem, w)
-        u = _relative_volumes(problem, w)
-    else:
-        problem.require_full_rank(w.sum(0, keepdims=True))
+        try:
+            u = _relative_volumes(problem, w)
+        except np.linalg.LinAlgError:
+            problem.refuse("rounding errors hide how the classes with little variance vary")
     # C ∝ Σ_k W_k / λ_k,  |C| = 1
     s = np.einsum("k,kij->ij", np.exp(-u), w)
     factor = np.linalg.cholesky(s)
@@ -132,30 +151,30 @@ def common_form(problem: EddaProblem, w: Floats) -> Floats:
     return np.asarray(np.exp(problem.settle(q))[:, None, None] * (s / size))
 
 
-def _require_balance(problem: EddaProblem, w: Floats) -> None:
-    """Raise if classes vary in too few directions for their weight."""
-    # φ below has a minimum only if rank(Σ_{k∈Q} W_k) / m > Σ_{k∈Q} n_k / n for proper subsets Q
-    n = problem.weights
-    m = w.shape[-1]
-    _, ranks = roots(w)
-    if (ranks == m).all():
-        return
-    order = np.argsort(ranks, kind="stable")
-    _, spans = roots(np.cumsum(w[order], axis=0))
-    loads = np.cumsum(n[order]) / n.sum()
-    if (spans[:-1] <= m * loads[:-1] * (1 + SLACK)).any() or spans[-1] < m:
-        problem.refuse()
+# --- relative volumes u_k = log λ_k of classes that share C --------------------------------------
+# With C ∝ Σ_k W_k / λ_k, the likelihood is largest where this function of u is least:
+#     φ(u) = Σ_k n_k u_k / n + log|Σ_k e^{−u_k} W_k| / m
+# φ is convex, and adding a constant to u does not change it. It has one minimum, up to that
+# constant, if and only if rank(Σ_{k∈Q} W_k) / m > Σ_{k∈Q} n_k / n for every proper subset Q of the
+# classes. Otherwise, lowering the volumes of Q alone never increases φ.
 
 
 def _relative_volumes(problem: EddaProblem, w: Floats) -> Floats:
-    """Return u minimising φ(u) = Σ_k n_k u_k / n + log|Σ_k e^{−u_k} W_k| / m, by Newton steps."""
-    # φ is convex in u, and adding a constant to u does not change it: the maximum is unique
+    """Return the u that minimises φ, by Newton steps, or raise if φ has no single minimum."""
     n = problem.weights / problem.weights.sum()
     a = _whitened(w, np.linalg.cholesky(w.sum(0)))
+    _, ranks = roots(w)
+    if not ranks.all():
+        _refuse_subset(problem, a, ranks == 0)
+    can_fail = bool((ranks < w.shape[-1]).any())
     u: Floats = np.log(np.trace(a, axis1=1, axis2=2) / n)
     for _ in range(MOST_STEPS):
-        slope, curvature = _derivatives(n, a, u)
+        p = _shares(a, u)
+        if can_fail:
+            _require_overlap(problem, a, p)
+        slope, curvature = _derivatives(n, p)
         step = -np.asarray(np.linalg.solve(curvature, slope), dtype=np.float64)
+        step *= LONGEST_STEP / max(LONGEST_STEP, float(np.abs(step).max()))
         gain = float(-slope @ step) / 2
         if gain <= TOLERANCE:
             break
@@ -165,7 +184,53 @@ def _relative_volumes(problem: EddaProblem, w: Floats) -> Floats:
         while _phi(n, a, u + t * step) > start - 1e-4 * t * gain + SLACK and t > SLACK:
             t /= 2
         u = u + t * step
+    else:
+        if can_fail:
+            problem.refuse("the volumes of its classes do not converge")
     return u
+
+
+def _shares(a: Floats, u: Floats) -> Floats:
+    """Return each class's share P_k of the common form, (K, m, m); they add up to I."""
+    # P_k = e^{−u_k} L⁻¹ W_k L⁻ᵀ,  Σ_k e^{−u_k} W_k = L Lᵀ
+    scaled = np.exp(-u)[:, None, None] * a
+    return _whitened(scaled, np.linalg.cholesky(scaled.sum(0)))
+
+
+def _require_overlap(problem: EddaProblem, a: Floats, p: Floats) -> None:
+    """Raise if some subset Q of the classes varies in too few directions for its weight."""
+    # if φ has no single minimum, the steps part some Q from the other classes: tr P_k P_l → 0 for
+    # k in Q and l outside, until rounding errors of about 1e-6 stop it
+    flat = p.reshape(len(p), -1)
+    sizes = np.sqrt(np.trace(p, axis1=1, axis2=2))
+    overlaps = flat @ flat.T / sizes / sizes[:, None]
+    if overlaps.min() > PARTED:
+        return
+    from scipy.sparse.csgraph import connected_components  # slow to import, and seldom needed
+
+    n_parts, part_of = connected_components(overlaps > PARTED, directed=False)
+    if n_parts > 1:
+        for part in range(n_parts):
+            _refuse_subset(problem, a, part_of == part)
+
+
+def _refuse_subset(problem: EddaProblem, a: Floats, chosen: Flags) -> None:
+    """Raise if rank(Σ_{k∈Q} W_k) / m ≤ Σ_{k∈Q} n_k / n for the chosen subset Q."""
+    m = a.shape[-1]
+    sizes = np.trace(a[chosen], axis1=1, axis2=2)
+    pooled = (a[chosen] / np.where(sizes > 0, sizes, 1.0)[:, None, None]).sum(0)
+    # whitened scatters have one unit in all directions
+    rank = np.count_nonzero(np.linalg.eigvalsh(pooled) > rank_tolerance(m))
+    weight = problem.weights[chosen].sum()
+    total = problem.weights.sum()
+    if rank > m * weight / total * (1 + SLACK):
+        return
+    names = problem.classes[chosen]
+    if len(names) == 1:
+        subject = f"class {quoted(names)} has {weight:g} of the weight {total:g} but varies"
+    else:
+        subject = f"classes {quoted(names)} have {weight:g} of the weight {total:g} but vary"
+    problem.refuse(f"{subject} in {rank} of {m} directions")
 
 
 def _whitened(w: Floats, factor: Floats) -> Floats:
@@ -174,12 +239,9 @@ def _whitened(w: Floats, factor: Floats) -> Floats:
     return symmetrised(inverse @ w @ inverse.T)
 
 
-def _derivatives(n: Floats, a: Floats, u: Floats) -> tuple[Floats, Floats]:
+def _derivatives(n: Floats, p: Floats) -> tuple[Floats, Floats]:
     """Return the gradient and Hessian of φ, with 1/K added to make the Hessian regular."""
-    k, m = a.shape[:2]
-    # P_k = e^{−u_k} L⁻¹ W_k L⁻ᵀ,  Σ_k e^{−u_k} W_k = L Lᵀ
-    scaled = np.exp(-u)[:, None, None] * a
-    p = _whitened(scaled, np.linalg.cholesky(scaled.sum(0)))
+    k, m = p.shape[:2]
     traces = np.trace(p, axis1=1, axis2=2) / m
     flat = p.reshape(k, -1)
     # ∂φ/∂u_k = n_k/n − tr P_k / m,   ∂²φ/∂u_k∂u_l = (δ_kl tr P_k − tr P_k P_l) / m
@@ -187,13 +249,14 @@ def _derivatives(n: Floats, a: Floats, u: Floats) -> tuple[Floats, Floats]:
 
 
 def _phi(n: Floats, a: Floats, u: Floats) -> float:
+    """Return φ(u), up to a constant."""
     s = np.einsum("k,kij->ij", np.exp(-u), a)
     return float(n @ u + np.linalg.slogdet(s)[1] / len(s))
 
 
 def own_form(problem: EddaProblem, w: Floats) -> Floats:
     """Return the best Σ_k = λ_k C_k, where C_k ∝ W_k."""
-    problem.require_full_rank(w)
+    problem.require_each_full_rank(w)
     # C_k = W_k / |W_k|^{1/m}
     sizes = np.exp(np.linalg.slogdet(w)[1] / w.shape[-1])
     return np.asarray(
@@ -230,7 +293,7 @@ def own_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
 
 def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
     """Return the best Σ_k with C_k = D A_k Dᵀ (common principal components), of several starts."""
-    problem.require_full_rank(w)
+    problem.require_each_full_rank(w)
     problem.require_like_units(w)
     f, _ = roots(w)
     at = partial(axes_point, problem, f)
@@ -240,10 +303,11 @@ def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
     finalists = sorted(scouts, key=lambda point: point.value)[:FINALISTS]
     ends = [descend_axes(point, at, MOST_STEPS) for point in finalists]
     best = min(ends, key=lambda point: point.value)
-    # a Newton step in each plane, with gradient g and curvature c, would gain Σ g²/(4c) of
-    # log-likelihood; every plane has two elements of the gradient
+    # with gradient g and curvature c of −2 log L, a Newton step in a plane gains g²/(2c) of it,
+    # which is g²/(4c) of log L. Each plane stands twice in the matrices: above and below the
+    # diagonal. So the sum over their elements is divided by 4 · 2
     step = best.gradient / np.maximum(best.curvature, FLATTEST)
-    left = float(np.vdot(best.gradient, step)) / 8
+    left = float(np.vdot(best.gradient, step)) / (4 * 2)
     if left > UNFINISHED:
         warn(
             f"the axes of family {problem.code!r} have not converged: another step would gain "
@@ -254,33 +318,33 @@ def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
     return rotated(pattern(problem, diagonal(np.square(f @ best.axes).sum(1))), best.axes.T)
 
 
-def axes_point(problem: EddaProblem, roots: Floats, axes: Floats) -> AxesPoint:
+def axes_point(problem: EddaProblem, f: Floats, axes: Floats) -> AxesPoint:
     """Return −2 log L per unit of weight as a function of the axes (Flury & Gautschi 1986).
 
-    ``roots`` holds F with W = FᵀF.
+    ``f`` holds the roots F_k of the scatters, W_k = F_kᵀ F_k, (K, d, d).
     """
     n = problem.weights
     total = n.sum()
-    # M_k = Dᵀ W_k D,  its diagonal w_kj
-    y = roots @ axes
+    # M_k = Dᵀ W_k D, whose diagonal holds the squares v_kj along each axis
+    y = f @ axes
     m = np.swapaxes(y, 1, 2) @ y
-    w = np.square(y).sum(1)
-    # Σ_k n_k log|Σ_k| = d Σ_k n_k log λ_k,  q_k = (Π_j w_kj)^{1/d}
-    q = np.exp(np.log(w).mean(1))
+    v = np.square(y).sum(1)
+    # Σ_k n_k log|Σ_k| = d Σ_k n_k log λ_k,  q_k = (Π_j v_kj)^{1/d}
+    q = np.exp(np.log(v).mean(1))
     u = problem.settle(q)
-    value = float(w.shape[1] * (n @ u) / total)
-    # 1/σ²_kj = q_k / (λ_k w_kj)
-    p = (q * np.exp(-u) / total)[:, None] / w
+    value = float(v.shape[1] * (n @ u) / total)
+    # 1/σ²_kj = q_k / (λ_k v_kj)
+    p = (q * np.exp(-u) / total)[:, None] / v
     # ∂/∂Ω = 2 Σ_k (M_k P_k − P_k M_k)
     mp = np.einsum("kij,kj->ij", m, p)
-    # ∂²/∂Ω_ij² = 2 Σ_k (w_ki − w_kj)(p_kj − p_ki) if M_k is diagonal (Ablin et al. 2018)
-    wp = w.T @ p
-    on_diagonal = np.diag(wp)
+    # ∂²/∂Ω_ij² = 2 Σ_k (v_ki − v_kj)(p_kj − p_ki) if M_k is diagonal (Ablin et al. 2018)
+    vp = v.T @ p
+    on_diagonal = np.diag(vp)
     return AxesPoint(
         axes=axes,
         value=value,
         gradient=2 * (mp - mp.T),
-        curvature=2 * (wp + wp.T - on_diagonal - on_diagonal[:, None]),
+        curvature=2 * (vp + vp.T - on_diagonal - on_diagonal[:, None]),
     )
 
 
@@ -360,10 +424,20 @@ FAMILIES: Mapping[str, tuple[Pattern, Frame]] = {
 }
 
 
-def edda_covariances(code: str, weights: Floats, scatters: Floats) -> Floats:
-    """Return the maximum-likelihood covariances of one of the families, (K, d, d)."""
+def edda_covariances(
+    code: str,
+    weights: Floats,
+    scatters: Floats,
+    classes: Labels | None = None,
+) -> Floats:
+    """Return the maximum-likelihood covariances of one of the families, (K, d, d).
+
+    Errors name the classes; without labels, they are numbered.
+    """
     pattern, frame = FAMILIES[code]
-    return symmetrised(frame(EddaProblem(code, weights), pattern, symmetrised(scatters)))
+    labels = np.arange(len(weights)) if classes is None else classes
+    problem = EddaProblem(code=code, classes=labels, weights=weights)
+    return symmetrised(frame(problem, pattern, symmetrised(scatters)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,16 +458,17 @@ class EddaStructure:
     ) -> Estimates:
         """Return the maximum-likelihood covariances; a class without rows gets the first one."""
         seen = np.flatnonzero(moments.weights > 0)
+        classes = moments.classes[seen]
         w = moments.weights[seen]
         deficient: list[RankDeficiency] = []
         scatters = diagonal(moments.diagonals) if self.is_diagonal else moments.scatters
         try:
-            sigmas = edda_covariances(self.code, w, scatters[seen])
+            sigmas = edda_covariances(self.code, w, scatters[seen], classes)
         except InvalidInputError:
             plain = DiagonalStructure() if self.is_diagonal else FullStructure()
             filled, deficient = plain.covariances(moments, group_of, regularisation)
             dense = np.stack([filled[k].dense() for k in seen])
-            sigmas = edda_covariances(self.code, w, dense * w[:, None, None])
+            sigmas = edda_covariances(self.code, w, dense * w[:, None, None], classes)
         covariances: list[Covariance]
         if self.is_diagonal:
             covariances = [DiagonalCovariance(np.sqrt(np.diagonal(sigma))) for sigma in sigmas]
