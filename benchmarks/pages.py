@@ -19,6 +19,7 @@ checked that
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -51,19 +52,38 @@ _FORMATS = ("count", "number", "short", "loss", "percent", "points", "signed")
 
 
 def main(arguments: list[str]) -> None:
-    options = [argument for argument in arguments if argument.startswith("--")]
-    folders = [Path(argument) for argument in arguments if not argument.startswith("--")]
+    options = parser_of_arguments().parse_args(arguments)
     n_tables = 0
     n_failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        files = [file for each in folders for file in sorted(each.glob("*.csv"))]
+        files = [file for each in options.folders for file in sorted(each.glob("*.csv"))]
         files += written_tables(Path(folder))
         for file in files:
-            found = failures(file, Path(folder), *options)
+            found = failures(file, Path(folder), *(["--fast"] if options.fast else []))
             n_tables += 1
             n_failed += bool(found)
             print(f"{file.parent.name}/{file.name}: {'; '.join(found) or 'ok'}", flush=True)
     print(f"{n_tables - n_failed} of {n_tables} tables without a contradiction")
+
+
+def parser_of_arguments() -> argparse.ArgumentParser:
+    """Return the parser of the command's arguments."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks pages",
+        description="Make a report of each table and look for contradictions in it.",
+    )
+    parser.add_argument(
+        "folders", nargs="*", type=_folder, help="folders of CSV files (default: none)"
+    )
+    parser.add_argument("--fast", action="store_true", help="make reports with --fast")
+    return parser
+
+
+def _folder(text: str) -> Path:
+    path = Path(text)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is not a folder")
+    return path
 
 
 def written_tables(folder: Path) -> list[Path]:
