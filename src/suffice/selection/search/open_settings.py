@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from suffice.core.estimation.settings import Settings, is_open
+from suffice.core.estimation.settings import Settings, is_open, required_sums
 from suffice.core.model.views import Plain, PowerTransformed, View
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
@@ -82,9 +82,10 @@ def _view_losses(
     None if every fold's training rows have only one class.
     """
     seen = replace(folds, X=view.apply(folds.X))
+    required = required_sums(settings_list)
     trainable = [
         fold
-        for fold in seen.each("per-class", fourth=False)
+        for fold in seen.each(required.storage, fourth=required.fourth)
         if np.count_nonzero(fold.train.weights) > 1
     ]
     if not trainable:

@@ -1,9 +1,10 @@
 """Scores and losses of held-out rows, for models estimated from the sums of other folds."""
 
 import pickle
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from typing import Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -27,9 +28,10 @@ from suffice.core.moments import Moments
 from suffice.core.moments.scatter_as_rows import RowScatter
 from suffice.core.table.foreign import is_foreign, to_numpy
 from suffice.selection.validation.folds import Fold
-from suffice.typing import Codes, Floats
+from suffice.typing import Codes, Flags, Floats
 
 _NUMBERS = 1 << 16  # posteriors computed at a time, which fit in the cache
+_FEWEST_ROWS = 256  # with fewer rows at a time, matrix products are slow
 # largest number of cells of singular covariances that are filled at once
 _MOST_FILLED = 1 << 20
 
@@ -50,15 +52,12 @@ def held_out_losses(
         settings_list = [
             settings.with_priors_of(weights, fold.train) for settings in settings_list
         ]
-    losses = np.empty((len(settings_list), len(temperatures), 3))
+    losses = np.full((len(settings_list), len(temperatures), 3), np.nan)
     for places in _path_groups(settings_list):
         group = [settings_list[i] for i in places]
-        path_losses = _path_losses(group, fold, temperatures)
-        if path_losses is not None:
-            losses[places] = path_losses
-        else:
-            for i in places:
-                losses[i] = _model_losses(settings_list[i], fold, temperatures)
+        losses[places] = _path_losses(group, fold, temperatures)
+    for i in np.flatnonzero(np.isnan(losses).any((1, 2))).tolist():
+        losses[i] = _model_losses(settings_list[i], fold, temperatures)
     return losses
 
 
@@ -106,40 +105,47 @@ def log_priors_of(settings: Settings, train: Moments) -> Floats:
 
 def _path_losses(
     settings_list: Sequence[Settings], fold: Fold, temperatures: Floats
-) -> Floats | None:
+) -> Floats:
     """Return the losses (Γ, T, 3) of settings that differ only in γ.
 
-    None if each setting needs its own model.
+    The losses are NaN for a setting that needs its own model.
     """
     first = settings_list[0]
     held_out = fold.held_out
     how = first.regularisation
+    losses = np.full((len(settings_list), len(temperatures), 3), np.nan)
     if not _has_path(first, how) or is_foreign(held_out.x):
-        return None
+        return losses
     fixed = [settings.regularisation.shrinkage.fixed for settings in settings_list]
     gammas = np.array(fixed, np.float64)
     group_of = first.group_of(fold.train.classes)
     path = _path_of(fold.train, group_of, how, gammas)
     if path is None:
-        return None
+        return losses
     log_priors = log_priors_of(first, fold.train)
-    total = np.zeros((len(gammas), len(temperatures), 3))
-    step = max(1, _NUMBERS // (len(group_of) * len(gammas)))
-    for lo in range(0, held_out.n_rows, step):
-        rows = slice(lo, lo + step)
-        x = np.asarray(held_out.x[rows], np.float64)
-        scores = path.scores(x) + log_priors[:, None, None]
-        codes = held_out.codes[rows]
-        weights = held_out.weights[rows]
-        total += summed_losses(scores, codes, weights, temperatures)
-    return np.asarray(total / held_out.weights.sum())
+    for places, scores_of in path.parts():
+        step = max(_FEWEST_ROWS, _NUMBERS // (len(group_of) * len(places)))
+        total = np.zeros((len(places), len(temperatures), 3))
+        for lo in range(0, held_out.n_rows, step):
+            rows = slice(lo, lo + step)
+            scores = scores_of(np.asarray(held_out.x[rows], np.float64))
+            scores += log_priors[:, None, None]
+            codes = held_out.codes[rows]
+            weights = held_out.weights[rows]
+            total += summed_losses(scores, codes, weights, temperatures)
+        losses[places] = total / held_out.weights.sum()
+    return losses
+
+
+# from rows (m, d) to log p(x | k) for some γ, up to a term common to all classes, (K, Γ, m)
+_Scores: TypeAlias = Callable[[Floats], Floats]
 
 
 class _Path(Protocol):
     """Gaussian models for several shrinkages γ."""
 
-    def scores(self, x: Floats) -> Floats:
-        """Return log p(x | k) for every γ, up to a term common to all classes, (K, Γ, m)."""
+    def parts(self) -> Iterator[tuple[Codes, _Scores]]:
+        """Yield the indices of some γ, and a function for their scores."""
 
 
 def _path_of(
@@ -148,7 +154,10 @@ def _path_of(
     how: Regularisation,
     gammas: Floats,
 ) -> _Path | None:
-    """Return the models for every γ; None if singular covariances are too large to fill."""
+    """Return the models for every γ; None if singular covariances are too large to fill.
+
+    A shared covariance that is singular at some γ, and too large to fill, has no part for that γ.
+    """
     if isinstance(train.scatter, RowScatter) and train.scatter.has_few_rows:
         return _FewRowsPath(
             origin=train.grand_mean,
@@ -159,28 +168,25 @@ def _path_of(
     groups = pooled_groups(full_groups(train, group_of), how.pooling)
     sigmas = divided(groups, unbiased=how.unbiased)
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
-    resolved = resolved_variances(variances, train, group_of)
-    if not resolved.all():
-        return _filled_path(train, group_of, sigmas, resolved, gammas)
+    resolved = resolved_variances(variances, train, group_of) > 0
+    is_small = len(gammas) * sigmas.size <= _MOST_FILLED
+    if not resolved.all() and (is_small or len(sigmas) > 1):
+        return _filled_path(train, group_of, sigmas, resolved, gammas) if is_small else None
+    if len(sigmas) == 1:
+        path = _TiedPath.of(train, sigmas[0], resolved[0], gammas)
+        is_filled = is_small and len(path.places) < len(gammas)
+        return _filled_path(train, group_of, sigmas, resolved, gammas) if is_filled else path
     # Σ = diag(s) V diag(e) Vᵀ diag(s),   e(γ) = (1 − γ) e + γ
     scale = np.sqrt(variances)
     values, vectors = np.linalg.eigh(sigmas / scale[:, None] / scale[..., None])
     e = (1 - gammas) * values[..., None] + gammas  # (G, d, Γ)
     if e.min() <= rank_tolerance(e.shape[1]):
-        return _filled_path(train, group_of, sigmas, resolved, gammas)
-    rotations = vectors / scale[..., None]
-    if len(sigmas) == 1:
-        return _TiedPath(
-            origin=train.grand_mean,
-            rotation=rotations[0],
-            means=train.centred_means @ rotations[0],
-            eigenvalues=e[0],
-        )
+        return _filled_path(train, group_of, sigmas, resolved, gammas) if is_small else None
     return _ClassPath(
         origin=train.grand_mean,
         offsets=train.centred_means,
         group_of=group_of,
-        rotations=rotations,
+        rotations=vectors / scale[..., None],
         eigenvalues=e,
         log_dets=np.log(e).sum(1) + 2 * np.log(scale).sum(1)[:, None],
     )
@@ -188,22 +194,102 @@ def _path_of(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _TiedPath:
-    """One covariance for all classes, with linear scores."""
+    """One covariance for all classes, with linear scores; one eigendecomposition serves every γ.
+
+    Constant features c lack variance, which a reference covariance R supplies: the other features
+    v have the covariance Σ(γ) about B (x_c − μ_c), with B = R_vc R_cc⁻¹.
+    """
 
     origin: Floats  # o  (d,)
-    rotation: Floats  # z = (x − o) R  (d, d)
-    means: Floats  # class means in the coordinates z  (K, d)
-    eigenvalues: Floats  # e(γ)  (d, Γ)
+    offsets: Floats  # class means minus o  (K, d)
+    varying: Codes  # v: features with variance within classes
+    constant: Codes  # c: all other features
+    rotation: Floats  # Σ(γ)⁻¹ = R diag(1 / e(γ)) Rᵀ  (v, v)
+    eigenvalues: Floats  # e(γ) of the full-rank covariances  (v, Γ)
+    places: Codes  # indices of the values of γ with full rank  (Γ,)
+    regression: Floats  # B  (v, c)
+    constant_precision: Floats  # R_cc⁻¹  (c, c)
 
-    def scores(self, x: Floats) -> Floats:
-        m = self.means
-        e = self.eigenvalues
-        z = (x - self.origin) @ self.rotation
-        # mᵀ E(γ)⁻¹ z − ½ mᵀ E(γ)⁻¹ m: the part of the score that differs between tied classes
-        weights = (m[:, None] / e.T).reshape(-1, m.shape[1])
-        bias = -0.5 * np.square(m) @ (1 / e)  # (K, Γ)
-        products = (weights @ z.T).reshape(*bias.shape, -1)
-        return np.asarray(products + bias[..., None])
+    @classmethod
+    def of(cls, train: Moments, sigma: Floats, resolved: Flags, gammas: Floats) -> Self:
+        """Return the models of every γ for which the varying features have full rank."""
+        varying = np.flatnonzero(resolved)
+        constant = np.flatnonzero(~resolved)
+        # Σ = diag(s) V diag(e) Vᵀ diag(s),   e(γ) = (1 − γ) e + γ
+        scale = np.sqrt(np.diagonal(sigma)[varying])
+        correlations = sigma[np.ix_(varying, varying)] / scale / scale[:, None]
+        values, vectors = np.linalg.eigh(correlations)
+        e = (1 - gammas) * values[:, None] + gammas
+        tolerance = rank_tolerance(len(sigma))
+        places = np.flatnonzero(e.min(0, initial=1.0) > tolerance)
+        is_regular = values.min(initial=1.0) > tolerance
+        regression, precision = _of_constants(
+            train, varying, constant, is_block_diagonal=is_regular
+        )
+        return cls(
+            origin=train.grand_mean,
+            offsets=train.centred_means,
+            varying=varying,
+            constant=constant,
+            rotation=vectors / scale[:, None],
+            eigenvalues=e[:, places],
+            places=places,
+            regression=regression,
+            constant_precision=precision,
+        )
+
+    def parts(self) -> Iterator[tuple[Codes, _Scores]]:
+        n_classes = len(self.offsets)
+        step = max(1, _NUMBERS // (n_classes * _FEWEST_ROWS))
+        for lo in range(0, len(self.places), step):
+            gammas = np.arange(lo, min(lo + step, len(self.places)))
+            yield self.places[gammas], self._scores_of(gammas)
+
+    def _scores_of(self, gammas: Codes) -> _Scores:
+        # y = x_v − B x_c:   wᵀ y + mᵀ R_cc⁻¹ x_c − ½ (wᵀ m_y + mᵀ R_cc⁻¹ m),   w = Σ(γ)⁻¹ m_y,
+        # which is the part of the score that differs between tied classes
+        means = (
+            self.offsets[:, self.varying] - self.offsets[:, self.constant] @ self.regression.T
+        )
+        of_constants = self.offsets[:, self.constant] @ self.constant_precision
+        rotated = means @ self.rotation
+        e = self.eigenvalues[:, gammas]
+        k, d = self.offsets.shape
+        weights = np.empty((k, len(gammas), d))
+        along = (rotated[:, None] / e.T).reshape(-1, len(e)) @ self.rotation.T
+        weights[:, :, self.varying] = along.reshape(k, len(gammas), -1)
+        explained = along @ self.regression
+        weights[:, :, self.constant] = of_constants[:, None] - explained.reshape(
+            k, len(gammas), -1
+        )
+        bias = -0.5 * np.einsum("kgd,kd->kg", weights, self.offsets)
+
+        def scores(x: Floats) -> Floats:
+            products = weights.reshape(-1, d) @ (x - self.origin).T
+            products = products.reshape(*bias.shape, -1)
+            products += bias[..., None]
+            return products
+
+        return scores
+
+
+def _of_constants(
+    train: Moments, varying: Codes, constant: Codes, *, is_block_diagonal: bool
+) -> tuple[Floats, Floats]:
+    """Return B = R_vc R_cc⁻¹ and R_cc⁻¹ of the covariance that supplies missing variance.
+
+    If the varying features have full rank, R is block-diagonal and needs the constant features
+    only.
+    """
+    if not len(constant):
+        return np.zeros((len(varying), 0)), np.zeros((0, 0))
+    if is_block_diagonal:
+        factor = ReferenceCovariance.of(train.select(constant)).inverse
+        return np.zeros((len(varying), len(constant))), factor.T @ factor
+    factor = ReferenceCovariance.of(train).factor
+    precision = np.linalg.inv(factor[constant] @ factor[constant].T)
+    regression = factor[varying] @ factor[constant].T @ precision
+    return np.asarray(regression), np.asarray(precision)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,7 +303,10 @@ class _ClassPath:
     eigenvalues: Floats  # e(γ)  (G, d, Γ)
     log_dets: Floats  # log|Σ(γ)|  (G, Γ)
 
-    def scores(self, x: Floats) -> Floats:
+    def parts(self) -> Iterator[tuple[Codes, _Scores]]:
+        yield np.arange(self.eigenvalues.shape[2]), self._scores
+
+    def _scores(self, x: Floats) -> Floats:
         rows = x - self.origin
         n_gammas = self.eigenvalues.shape[2]
         scores = np.empty((len(self.group_of), n_gammas, len(x)))
@@ -239,21 +328,29 @@ class _FewRowsPath:
     group_of: Codes  # group of each class  (K,)
     covariances: Sequence[Sequence[Covariance]]  # Σ_g(γ) for each γ and group
 
-    def scores(self, x: Floats) -> Floats:
-        rows = x - self.origin
-        scores = np.empty((len(self.group_of), len(self.covariances), len(x)))
+    def parts(self) -> Iterator[tuple[Codes, _Scores]]:
         for i, covariances in enumerate(self.covariances):
             if len(covariances) == 1:
-                # mᵀ Σ⁻¹ x − ½ mᵀ Σ⁻¹ m: the part of the score that differs between tied classes
-                weights, bias = discriminant(
-                    covariances[0], self.offsets, np.zeros(len(scores))
-                )
-                scores[:, i] = weights @ rows.T + bias[:, None]
-                continue
-            for k, g in enumerate(self.group_of):
-                distances = covariances[g].squared_distances(rows - self.offsets[k])
-                # −½ (log|Σ(γ)| + Δ²)
-                scores[k, i] = -0.5 * (distances + covariances[g].log_det)
+                yield np.array([i]), self._linear_scores(covariances[0])
+            else:
+                yield np.array([i]), partial(self._quadratic_scores, covariances)
+
+    def _linear_scores(self, covariance: Covariance) -> _Scores:
+        # mᵀ Σ⁻¹ x − ½ mᵀ Σ⁻¹ m: the part of the score that differs between tied classes
+        weights, bias = discriminant(covariance, self.offsets, np.zeros(len(self.offsets)))
+
+        def scores(x: Floats) -> Floats:
+            return (weights @ (x - self.origin).T + bias[:, None])[:, None]
+
+        return scores
+
+    def _quadratic_scores(self, covariances: Sequence[Covariance], x: Floats) -> Floats:
+        rows = x - self.origin
+        scores = np.empty((len(self.group_of), 1, len(x)))
+        for k, g in enumerate(self.group_of):
+            distances = covariances[g].squared_distances(rows - self.offsets[k])
+            # −½ (log|Σ(γ)| + Δ²)
+            scores[k, 0] = -0.5 * (distances + covariances[g].log_det)
         return scores
 
 
@@ -266,7 +363,10 @@ class _FilledPath:
     whitenings: Floats  # (Γ, K, d, d)
     log_dets: Floats  # log|Σ(γ)|  (Γ, K, 1)
 
-    def scores(self, x: Floats) -> Floats:
+    def parts(self) -> Iterator[tuple[Codes, _Scores]]:
+        yield np.arange(len(self.whitenings)), self._scores
+
+    def _scores(self, x: Floats) -> Floats:
         rows = (x - self.origin) - self.offsets[:, None]  # (K, m, d)
         distances = [np.square(rows @ whitening).sum(-1) for whitening in self.whitenings]
         # −½ (log|Σ(γ)| + |z|²)
@@ -277,12 +377,10 @@ def _filled_path(
     train: Moments,
     group_of: Codes,
     sigmas: Floats,
-    resolved_variances: Floats,
+    resolved: Flags,
     gammas: Floats,
-) -> _FilledPath | None:
-    """Return the path of singular covariances, stacked; None for many features."""
-    if len(gammas) * sigmas.size > _MOST_FILLED:
-        return None
+) -> _FilledPath:
+    """Return the path of singular covariances, stacked; ``resolved`` (G, d) have variance."""
     # Σ(γ) = (1 − γ) Σ + γ diag Σ
     kept_shares = 1 - gammas[:, None, None] * (1 - np.eye(sigmas.shape[-1]))
     paths = kept_shares[:, None] * sigmas  # (Γ, G, d, d)
@@ -291,7 +389,7 @@ def _filled_path(
         is_factored[place] = scaled_cholesky(paths[place]) is not None
     reference = ReferenceCovariance.of(train)
     a, v, filled = reference.spectrum(paths)
-    is_regular = (is_factored & resolved_variances.all(1))[..., None]
+    is_regular = (is_factored & resolved.all(1))[..., None]
     # where a factor exists, rounding may still leave an eigenvalue of either sign
     e = np.where(is_regular & (a > 0), a, filled)[:, group_of]  # (Γ, K, d)
     rotations = (reference.inverse.T @ v)[:, group_of]
