@@ -3,6 +3,7 @@
 import json
 import tracemalloc
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -265,3 +266,129 @@ def test_a_parameter_set_out_of_range_after_the_fit_is_not_saved(tmp_path, iris)
     with pytest.raises(sf.errors.InvalidParameterError, match="shrinkage"):
         fitted.save(tmp_path / "m")
     assert not (tmp_path / "m").exists()
+
+
+@pytest.fixture(scope="module")
+def averaged(tmp_path_factory):
+    """Return the file of an average with a forest, boosted trees and a logistic regression."""
+    from sklearn.datasets import load_wine
+
+    X, y = load_wine(return_X_y=True)
+    path = tmp_path_factory.mktemp("averaged") / "whole.suffice"
+    sf.AutoClassifier(random_state=0).fit(X[::3], y[::3]).save(path)
+    return path
+
+
+def is_array(name):
+    def of(members):
+        return sorted(m.removesuffix(".npy") for m in members if m.endswith(f".{name}.npy"))
+
+    return of
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("left", lambda a: np.maximum(a - 1, 0)),  # a cycle, in which no row would arrive
+        ("left", lambda a: a + 10**6),
+        ("left", lambda a: a[:-1]),
+        ("left", lambda a: a.astype(float)),
+        ("right", lambda a: a - 10**6),
+        ("feature", lambda a: a + 1000),
+        ("feature", lambda a: -a - 1),
+        ("roots", lambda a: a + 10**7),
+        ("roots", lambda a: a - 10**7),
+        ("threshold", lambda a: a[:-1]),
+        ("threshold", lambda a: a * np.nan),
+        ("shares", lambda a: a * 2),
+        ("shares", lambda a: a - 1),
+        ("shares", lambda a: a[:, :-1]),
+    ],
+)
+def test_forged_trees_are_a_fault_of_the_file(tmp_path, averaged, part, change):
+    names = is_array(part)(members_of(averaged))
+    assert names
+    path = tmp_path / "forged.suffice"
+    path.write_bytes(averaged.read_bytes())
+    reforged(path)
+    sf.load(path)
+    reforged(path, **{name: change(array_of(path, name)) for name in names})
+    with pytest.raises(FileFormatError, match=r"forged\.suffice"):
+        sf.load(path)
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("value", lambda a: a + np.inf),
+        ("value", lambda a: a[:-1]),
+        ("class_of_tree", lambda a: a + 3),
+        ("class_of_tree", lambda a: a - 3),
+        ("class_of_tree", lambda a: a[:-1]),
+        ("baseline", lambda a: a + np.nan),
+        ("baseline", lambda a: a[:-1]),
+        ("right", lambda a: a * 0),
+    ],
+)
+def test_forged_boosted_trees_are_refused(part, change):
+    from suffice.core.model.trees import BoostedTrees
+    from suffice.persistence.trees import refuse_unsound_trees
+
+    trees = BoostedTrees(
+        roots=np.array([0, 3]),
+        left=np.array([1, 1, 2, 3]),
+        right=np.array([2, 1, 2, 3]),
+        feature=np.array([1, 0, 0, 0]),
+        threshold=np.array([0.5, 0.0, 0.0, 0.0]),
+        value=np.array([0.0, 1.0, -1.0, 0.1]),
+        class_of_tree=np.array([0, 2]),
+        baseline=np.zeros(3),
+    )
+    refuse_unsound_trees(trees, n_features=2, n_classes=3)
+    forged = replace(trees, **{part: change(getattr(trees, part))})
+    with pytest.raises(FileFormatError, match="invalid nodes"):
+        refuse_unsound_trees(forged, n_features=2, n_classes=3)
+
+
+def without_a_choice(header):
+    header["choices"] = header["choices"][1:]
+
+
+def with_negative_weights(header):
+    for choice in header["choices"]:
+        choice["weight"] -= 1 / 3
+    header["choices"][0]["weight"] += len(header["choices"]) / 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        without_a_choice,
+        with_negative_weights,
+        lambda header: header.update(doubt=-0.1),
+        lambda header: header.update(doubt=7),
+        lambda header: header["outsiders"]["extra trees"].update(doubt=-1.5),
+    ],
+)
+def test_forged_averages_are_a_fault_of_the_file(tmp_path, averaged, change):
+    path = tmp_path / "forged.suffice"
+    path.write_bytes(averaged.read_bytes())
+    reforged(path, change)
+    with pytest.raises(FileFormatError, match=r"forged\.suffice"):
+        sf.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("frequencies", lambda a: a * 2),
+        ("frequencies", lambda a: np.array([1.5, -0.5, 0.0])),
+        ("varying", lambda a: a - 3),
+    ],
+)
+def test_forged_shares_of_averages_are_a_fault_of_the_file(tmp_path, averaged, name, change):
+    path = tmp_path / "forged.suffice"
+    path.write_bytes(averaged.read_bytes())
+    reforged(path, **{name: change(array_of(path, name))})
+    with pytest.raises(FileFormatError, match=r"forged\.suffice"):
+        sf.load(path)

@@ -17,7 +17,7 @@ from suffice.core.model.views import VIEWS, KernelFeatures, Plain, PowerTransfor
 from suffice.core.moments import Moments
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table.schema import Encoding
-from suffice.errors import InvalidParameterError
+from suffice.errors import FileFormatError, InvalidParameterError
 from suffice.persistence.fields import Arrays, Fields, State, with_prefix, without_prefix
 from suffice.persistence.gaussians import refuse_misfits
 from suffice.persistence.moments_file import (
@@ -26,6 +26,7 @@ from suffice.persistence.moments_file import (
     checked_classes,
     header_of,
 )
+from suffice.persistence.trees import refuse_unsound_trees
 from suffice.typing import Array
 
 #: Members that are saved with their own parts, not as moments.
@@ -158,6 +159,7 @@ def averaged_from(header: Fields, arrays: Arrays) -> Classifier:
     views = views_in(header, arrays)
     sums = moments_in(header, arrays)
     outsiders = _outsiders_in(header, arrays)
+    _refuse_impossible_average(header, arrays)
     shares = []
     for choice in header["choices"]:
         if choice["weight"] > 0:
@@ -183,6 +185,22 @@ def averaged_from(header: Fields, arrays: Arrays) -> Classifier:
     return classifier
 
 
+def _refuse_impossible_average(header: Fields, arrays: Arrays) -> None:
+    """Raise unless weights and frequencies are shares of 1, and ε is a probability."""
+    weights = np.array([choice["weight"] for choice in header["choices"]], np.float64)
+    doubts = [header["doubt"], *(top["doubt"] for top in header.get("outsiders", {}).values())]
+    is_share = all(0 <= float(doubt) < 1 for doubt in doubts)
+    for shares in (weights, arrays["frequencies"]):
+        is_share = is_share and bool((shares >= 0).all()) and abs(shares.sum() - 1) < 1e-9
+    varying = arrays["varying"]
+    is_column = (varying >= 0) & (varying < best_moments(header, arrays).n_features)
+    if not is_share or not is_column.all():
+        raise FileFormatError(
+            "the weights or the columns of the members in the file are impossible, so it was "
+            "altered: write it again"
+        )
+
+
 def _outsiders_in(header: Fields, arrays: Arrays) -> dict[str, tuple[_Kept, float]]:
     """Return the members saved with their own parts, and their doubt ε, by name."""
     outsiders: dict[str, tuple[_Kept, float]] = {}
@@ -191,8 +209,10 @@ def _outsiders_in(header: Fields, arrays: Arrays) -> dict[str, tuple[_Kept, floa
         inner: _Kept
         if top["kind"] == "trees":
             inner = Trees(**parts)
+            refuse_unsound_trees(inner, len(arrays["varying"]), len(arrays["classes"]))
         elif top["kind"] == "boosted":
             inner = BoostedTrees(**parts)
+            refuse_unsound_trees(inner, len(arrays["varying"]), len(arrays["classes"]))
         else:
             inner = LinearModel.of(
                 parts["weights"], parts["intercepts"], centre=parts["centre"]
