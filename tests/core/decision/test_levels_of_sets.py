@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.levels import assert_exact_rate, assert_rate
 
 import suffice as sf
 from suffice.core.decision.conformal import NonconformityScores
+from suffice.core.model.bayes_error import ErrorRate
 from suffice.data import outliers
 from suffice.data.outliers import fitted_row_threshold, outlier_threshold
 
@@ -45,3 +47,24 @@ def test_few_rows_flag_new_rows_at_the_rate_and_their_own_no_more_often(monkeypa
         flags.append(fitted.log_density(x) < fitted_row_threshold(fitted, 0.05))
     assert_rate(new_flags, 0.035, 0.065)
     assert_rate(flags, 0.005, 0.05)
+
+
+def test_sets_calibrated_on_the_rows_of_the_fit_hold_the_class_of_new_rows():
+    rng = np.random.default_rng(3)
+    missed = []
+    for _ in range(60):
+        y, new_y = rng.integers(0, 2, 24), rng.integers(0, 2, 100)
+        x = rng.normal(size=(24, 6)) + y[:, None]
+        new = rng.normal(size=(100, 6)) + new_y[:, None]
+        fitted = sf.LDA().fit(x, y).calibrate(x, y)
+        missed.append(~fitted.predict_set(new, 0.8).covers(new_y))
+    # of 24 scores, the 20th is exceeded in 5 of 25
+    assert_rate(missed, 0.17, 0.23)
+
+
+def test_a_simulated_error_is_within_two_standard_errors_in_95_percent():
+    rng = np.random.default_rng(4)
+    simulated = [ErrorRate.mean(losses) for losses in rng.random((4000, 60))]
+    is_near = [abs(each - 0.5) <= 2 * each.standard_error for each in simulated]
+    # 59 degrees of freedom, with a variance divided by n
+    assert_exact_rate(is_near, 1 - 2 * stats.t(59).sf(2 * np.sqrt(59 / 60)))

@@ -254,3 +254,28 @@ def test_forecasts_count_the_uncertainty_of_the_fall(monkeypatch):
         for missed in np.transpose(side):
             assert_rate(missed, 0.005, 0.08)
     assert_rate(np.array(above) | np.array(below), 0.03, 0.11)
+
+
+def test_an_importance_of_few_groups_has_the_level_of_students_t():
+    rng = np.random.default_rng(15)
+    groups = np.arange(30) // 5
+    above, below = [], []
+    for by_group in rng.normal(size=(3000, 2, 1, 6)):
+        rises = by_group[:, :, groups]
+        (found,) = _importances(rises, "log_loss", ("a",), np.ones(30), groups)
+        above.append(found.low > 0)
+        below.append(found.high < 0)
+    # a group receives and gives values, which are independent here: the variance is doubled
+    expected = stats.t(5).sf(stats.t(5).ppf(0.975) * np.sqrt(2))
+    assert_rate(above, 0, 2 * expected)
+    assert_rate(below, 0, 2 * expected)
+
+
+def test_an_importance_by_error_covers_rare_rises():
+    rng = np.random.default_rng(16)
+    missed = []
+    for received in (rng.random((3000, 1, 60)) < 0.03).astype(float):
+        rises = np.stack([received, np.full((1, 60), received.mean())])
+        (found,) = _importances(rises, "error", ("a",), np.ones(60), np.arange(60))
+        missed.append(not found.low <= 0.03 <= found.high)
+    assert_rate(missed, 0.0, 0.05)

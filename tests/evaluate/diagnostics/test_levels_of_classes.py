@@ -11,6 +11,7 @@ import suffice as sf
 from suffice.diagnostics import box_m, calibration, class_separation, normality
 from suffice.evaluate.diagnostics.diagnostic import simulated_p_values
 from suffice.evaluate.diagnostics.normality import (
+    Normality,
     henze_zirkler,
     marginal_p_value,
     whitened,
@@ -153,3 +154,43 @@ def test_coefficients_and_odds_ratios_of_logistic_regression():
     assert_rate(np.array(p) <= 0.05, 0.02, 0.075)
     assert_rate(above, 0.01, 0.045)
     assert_rate(below, 0.01, 0.045)
+
+
+def test_any_of_four_normal_classes_is_rejected_in_five_percent():
+    rng = np.random.default_rng(13)
+    each = np.ones(4, int)
+    p = [
+        Normality(each, each * 1.0, values, each, each, each, each[:0], 1).p_value
+        for values in rng.random((6000, 4))
+    ]
+    assert_exact_rate(np.array(p) <= 0.05, 1 - (1 - 0.05 / 4) ** 4)
+
+
+def check_of_exchangeable_data_sets(rng):
+    """Return a check of 19 drawn data sets, which resemble the real one in every figure."""
+    return PredictiveCheck(
+        classes=np.arange(60),
+        feature_names=("a", "b", "c"),
+        n_used=np.full(60, 30),
+        n_rows=np.full(60, 30),
+        values=rng.random((20, 60, 4)),
+        quantiles=rng.random((200, 60, 99)),
+        left_out=(),
+    )
+
+
+def test_each_feature_of_each_class_is_checked_at_its_level():
+    rng = np.random.default_rng(14)
+    rows = [row for _ in range(20) for row in check_of_exchangeable_data_sets(rng).rows()]
+    p = np.array([row["p_value"] for row in rows])
+    # the ranks of a statistic among 20 are equally likely
+    for rank in (1, 2, 10, 19):
+        assert_exact_rate(p <= rank / 20 + 1e-9, rank / 20)
+
+
+def test_the_envelope_of_drawn_quantiles_misses_on_each_side_in_two_and_a_half_percent():
+    check = check_of_exchangeable_data_sets(np.random.default_rng(15))
+    low, high = check.envelope
+    observed = check.quantiles[0]
+    assert_exact_rate(observed < low, 0.0275)  # the 0.025 quantile of 199 has 4.95 below it
+    assert_exact_rate(observed > high, 0.0275)

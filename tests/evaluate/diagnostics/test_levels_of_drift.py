@@ -17,7 +17,7 @@ from suffice.evaluate.diagnostics.column_tests import (
     share_test,
     spread_test,
 )
-from suffice.evaluate.diagnostics.drift import drift_between
+from suffice.evaluate.diagnostics.drift import ColumnDrift, Drift, drift_between
 from suffice.evaluate.diagnostics.row_sums import RowSums
 
 
@@ -150,3 +150,44 @@ def test_weights_of_new_rows_are_no_drift_whatever_their_sum(scale):
         weight = scale * rng.gamma(2, size=60)
         p.append(drift(fitted, rng.normal(size=(60, 2)), sample_weight=weight).p_value)
     assert_rate(np.array(p) <= 0.05, 0.02, 0.075)
+
+
+def sums_of(x):
+    """Return the sums of rows that may have missing cells."""
+    complete = sf.Moments.of(np.arange(2.0 * x.shape[1]).reshape(2, -1), [0, 0])
+    return RowSums.like(complete, x)
+
+
+def test_missing_cells_become_more_and_less_frequent_equally_often():
+    rng = np.random.default_rng(10)
+    more, less = [], []
+    for _ in range(60):
+        old, new = rng.normal(size=(60, 8)), rng.normal(size=(40, 8))
+        old[rng.random(old.shape) < 0.25] = np.nan
+        new[rng.random(new.shape) < 0.25] = np.nan
+        for column in drift_between(sums_of(old), sums_of(new)).columns:
+            if column.what == "missing":
+                more.append(column.p_value <= 0.05 and column.after > column.before)
+                less.append(column.p_value <= 0.05 and column.after < column.before)
+    assert_exact_rate(more, 0.025)
+    assert_exact_rate(less, 0.025)
+
+
+def test_numbers_with_two_values_rise_and_fall_equally_often():
+    rng = np.random.default_rng(11)
+    old, new = rng.random((2, 90, 400)) < 0.2
+    found = drift_between(sums_of(np.where(old, 3.0, -1.0)), sums_of(np.where(new, 3.0, -1.0)))
+    is_alarm = np.array([column.p_value <= 0.05 for column in found.columns])
+    rises = np.array([column.after > column.before for column in found.columns])
+    assert len(is_alarm) == 400
+    assert_exact_rate(is_alarm & rises, 0.025)
+    assert_exact_rate(is_alarm & ~rises, 0.025)
+
+
+def test_any_column_has_moved_in_five_percent():
+    rng = np.random.default_rng(12)
+    is_alarm = []
+    for p in rng.random((4000, 3)):
+        columns = [ColumnDrift(str(j), "mean", 0.0, 1.0, 1.0, p[j]) for j in range(3)]
+        is_alarm.append(bool(Drift(tuple(columns), 0.0, 0, np.nan, 9.0, 9.0).moved))
+    assert_exact_rate(is_alarm, 1 - (1 - 0.05 / 3) ** 3)

@@ -4,9 +4,10 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import bdtrc
+from scipy.special import bdtrc, gammaln
 
 from suffice.core.table.sampling import stratified_sample
 from suffice.core.table.table import Table
@@ -22,6 +23,9 @@ MOST_COLUMNS = 200
 # and this share of the error of always predicting the largest class.
 TOO_GOOD_ERROR = 0.03
 TOO_GOOD_SHARE = 0.1
+# It is not suspicious if a random column would do as well with this probability. Trees of several
+# sizes are possible, so that all of them together raise a false alarm in at most about 5 %.
+CHANCE = 0.01
 # number of rows whose near copies are counted, and number of rows compared with them
 COPIED_ROWS = 300
 COMPARED_ROWS = 3_000
@@ -139,12 +143,13 @@ def _suspects(
 ) -> list[Suspect]:
     sample = stratified_sample(codes, ENOUGH_ROWS, 0)
     suspects = []
-    for name, values in list(columns.items())[:MOST_COLUMNS]:
+    tested = list(columns.items())[:MOST_COLUMNS]
+    for name, values in tested:
         why = "" if name in dates else _numbering(values)
         if why:
             suspects.append(Suspect(name, why))
             continue
-        share = _share_predicted_alone(values[sample], codes[sample])
+        share = _share_predicted_alone(values[sample], codes[sample], len(tested))
         if share is not None:
             why = f"predicts {percent(share)} of the labels on its own"
             suspects.append(
@@ -259,32 +264,81 @@ def _numbering(values: Array) -> str:
     return ""
 
 
-def _share_predicted_alone(values: Array, codes: Codes) -> float | None:
-    """Return the share of rows that a column predicts on its own; None unless nearly all."""
+def _share_predicted_alone(values: Array, codes: Codes, n_columns: int) -> float | None:
+    """Return the share of rows that a column predicts on its own.
+
+    None unless it predicts nearly all rows, and no random column would do so by chance.
+    """
     is_number = values.dtype.kind == "f"
-    error = _tree_error(values, codes) if is_number else _level_error(values, codes)
-    error_of_largest_class = 1 - np.bincount(codes).max() / len(codes)
+    rule = _tree_rule(values, codes) if is_number else _level_rule(values, codes)
+    n = len(codes)
+    error = rule.n_wrong / n
+    error_of_largest_class = 1 - np.bincount(codes).max() / n
     if error > min(TOO_GOOD_ERROR, TOO_GOOD_SHARE * error_of_largest_class):
+        return None
+    if np.log(n_columns) + rule.log_chance(codes) > np.log(CHANCE):
         return None
     return 1 - error
 
 
-def _tree_error(values: Floats, codes: Codes) -> float:
-    """Return the error of a small tree on one number, which may be missing."""
+class _Rule(NamedTuple):
+    """Predictions of the class from one column, which divides the rows into pieces."""
+
+    n_pieces: Codes  # number of pieces that predict each class  (K,)
+    n_predicted: Codes  # rows of these pieces  (K,)
+    n_wrong: int
+    is_ordered: bool  # whether a piece is a run of rows in the order of the column
+
+    def log_chance(self, codes: Codes) -> float:
+        """Return a bound on log P(labels in random order fit such a rule as well).
+
+        There are n!/Π n_k! orders of the labels. With p_k pieces of class k, p!/Π p_k! orders of
+        pieces fit the rule. Runs that cover m_k rows of class k have C(m_k − 1, p_k − 1) sizes.
+        Of n rows, e wrong ones with another label are chosen in C(n, e) (K − 1)^e ways.
+        """
+        n_rows = np.bincount(codes)
+        p = self.n_pieces
+        log_ways = gammaln(p.sum() + 1) - gammaln(p + 1).sum()
+        if self.is_ordered:
+            m = self.n_predicted[p > 0]
+            log_ways += (gammaln(m) - gammaln(p[p > 0]) - gammaln(m - p[p > 0] + 1)).sum()
+        n = n_rows.sum()
+        e = self.n_wrong
+        log_ways += gammaln(n + 1) - gammaln(e + 1) - gammaln(n - e + 1)
+        log_ways += e * np.log(max(len(n_rows) - 1, 1))
+        return float(log_ways - gammaln(n + 1) + gammaln(n_rows + 1).sum())
+
+
+def _tree_rule(values: Floats, codes: Codes) -> _Rule:
+    """Return the rule of a small tree on one number, which may be missing."""
     from sklearn.tree import DecisionTreeClassifier
 
     n_classes = int(codes.max()) + 1
     tree = DecisionTreeClassifier(max_leaf_nodes=2 * n_classes, random_state=0)
     tree.fit(values[:, None], codes)
-    return float(1 - tree.score(values[:, None], codes))
+    predicted = tree.predict(values[:, None])
+    _, first = np.unique(tree.apply(values[:, None]), return_index=True)
+    return _Rule(
+        n_pieces=np.bincount(predicted[first], minlength=n_classes),
+        n_predicted=np.bincount(predicted, minlength=n_classes),
+        n_wrong=int((predicted != codes).sum()),
+        is_ordered=True,
+    )
 
 
-def _level_error(levels: Codes, codes: Codes) -> float:
-    """Return the error of each level's most frequent class; a level's only row counts as wrong."""
-    counts = np.zeros((int(levels.max()) + 2, int(codes.max()) + 1))
+def _level_rule(levels: Codes, codes: Codes) -> _Rule:
+    """Return the rule of each level's most frequent class; a level's only row counts as wrong."""
+    n_classes = int(codes.max()) + 1
+    counts = np.zeros((int(levels.max()) + 2, n_classes), np.intp)
     np.add.at(counts, (levels + 1, codes), 1)  # missing levels have code −1
-    right = np.where(counts.sum(1) > 1, counts.max(1), 0).sum()
-    return float(1 - right / len(codes))
+    counts = counts[counts.sum(1) > 1]
+    most_frequent = counts.argmax(1)
+    return _Rule(
+        n_pieces=np.bincount(most_frequent, minlength=n_classes),
+        n_predicted=np.bincount(most_frequent, counts.sum(1), n_classes).astype(np.intp),
+        n_wrong=len(codes) - int(counts.max(1).sum()),
+        is_ordered=False,
+    )
 
 
 def _impossible(column: str, values: Floats) -> list[Suspect]:
