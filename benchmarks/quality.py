@@ -125,6 +125,8 @@ def mixed_tables(folder: Path) -> Iterator[tuple[str, Any, np.ndarray]]:
         counts = frame["target"].value_counts()
         frame = frame[frame["target"].isin(counts.index[counts >= 10])]
         y = np.unique(frame.pop("target").astype(str), return_inverse=True)[1]
+        truths = frame.select_dtypes("bool")  # XGBoost takes no category of truth values
+        frame = frame.astype(dict.fromkeys(truths, "str"))
         text = {c: frame[c].astype("category") for c in frame.select_dtypes(exclude="number")}
         yield path.stem, frame.assign(**text), y
 
@@ -254,9 +256,8 @@ def ratios(results: Results, names: list[str], ours: str) -> str:
     """Return log-loss and error of ours in those of each other, with intervals over tables.
 
     Geometric means of (ours + 0.01) / (theirs + 0.01), and 95 % intervals by resampled tables.
+    Tables on which one of the two gave no answer are left out.
     """
-    rng = np.random.default_rng(0)
-    drawn_tables = rng.integers(len(names), size=(10_000, len(names)))
     rows = []
     for other in results:
         if other == ours:
@@ -264,10 +265,13 @@ def ratios(results: Results, names: list[str], ours: str) -> str:
         row: dict[str, Any] = {f"{ours} to": other}
         for measure in ("log_loss", "error"):
             values = means({name: results[name] for name in (ours, other)}, names, measure)
+            values = values[np.isfinite(values).all(1)]
             logs = np.log((values[:, 0] + 0.01) / (values[:, 1] + 0.01))
+            rng = np.random.default_rng(0)
+            drawn_tables = rng.integers(len(logs), size=(10_000, len(logs)))
             low, high = np.exp(np.quantile(logs[drawn_tables].mean(1), [0.025, 0.975]))
             row[measure] = f"{np.exp(logs.mean()):.3f} ({low:.3f} to {high:.3f})"
-            row[f"less {measure}"] = f"{(logs < 0).sum()} of {len(names)}"
+            row[f"less {measure}"] = f"{(logs < 0).sum()} of {len(logs)}"
         rows.append(row)
     return f"{table(rows)}\n"
 
