@@ -180,8 +180,9 @@ class TextFormat:
 
 def _check_encoding(encoding: str) -> None:
     try:
-        codecs.lookup(encoding)
-    except LookupError as error:
+        "".encode(encoding)  # codecs such as base64, which encode no text, raise as well
+        codecs.getincrementaldecoder(encoding)
+    except (LookupError, ValueError) as error:
         msg = f"there is no encoding {encoding!r}: name one such as utf-8, utf-16 or latin-1"
         raise InvalidParameterError(msg) from error
 

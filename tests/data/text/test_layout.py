@@ -93,6 +93,24 @@ def test_a_separator_that_the_first_line_names_is_taken(file):
     assert summarize(file("sep=^\na^t\n1^x\n2^y\n"), target="t").n_features == 1
 
 
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_decimal_commas_of_a_file_without_names_separate_no_cells(file, separator):
+    rows = [["6208,20", "1,5", "w"], ["1,60", "2,5", "u"], ["3,93", "3,5", "w"]]
+    text = "\n".join(separator.join(row) for row in rows)
+    with pytest.warns(SufficeWarning, match=r"commas are decimal marks; --delimiter"):
+        sample = open_source(file(text), TextFormat(header=False)).sample
+    assert sample.rows() == [(6208.20, 1.5, "w"), (1.60, 2.5, "u"), (3.93, 3.5, "w")]
+    longer = f"{text}\n1,0{separator}2,0{separator}v{separator}9,0\n"
+    with pytest.raises(InvalidInputError, match="line 4"):
+        summarize(file(longer), target="column_2", text=TextFormat(header=False))
+
+
+def test_commas_that_are_no_decimal_marks_separate_cells(file):
+    for text in ("1,a|b,u\n2,c|d,v\n", "a|b,1\nc|d,2\n", "1,2|\n3,4|\n"):
+        sample = open_source(file(text), TextFormat(header=False)).sample
+        assert sample.width == text.split("\n")[0].count(",") + 1
+
+
 def test_comments_between_rows_are_no_rows(file):
     text = ROWS.replace("3;", "# three\n3;")
     assert (
@@ -105,6 +123,8 @@ HEADERLESS = {
     "integers": "63,1,145,u\n41,0,150,v\n55,1,120,u\n",
     "words": "vhigh,2,small,unacc\nhigh,2,big,acc\nvhigh,4,small,unacc\nhigh,4,big,acc\n",
     "only words": "big,red\nsmall,blue\nbig,blue\nsmall,red\n",
+    "dates": "2024-10-26,red\n2024-10-27,blue\n2024-11-01,green\n",
+    "a unit once": "069,1.25 kg,red\n894,-865,red\n751,-73,blue\n",
 }
 
 

@@ -19,6 +19,8 @@ _SEPARATORS = ",;\t|"
 _JUDGED_ROWS = 200  # rows compared with the first line to see whether it is a header
 _JUDGED_LINES = 50  # lines used to find the separator
 _WESTERN = "cp1252"
+_WITH_DECIMAL_COMMA = r"[^,]*\d,\d[^,]*"
+_LIKE_A_VALUE = r"[-+(]?[$€£¥₹]?\d"  # how a number with a unit, or a date, begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,9 @@ class Layout:
                 f"{label} is empty: it needs a line of column names and rows"
             )
         separator = text.delimiter or declared or separator
+        remarks: list[str] = []
         if separator is None:
-            separator = _guess_separator(body[:_JUDGED_LINES])
+            separator, remarks = _guess_separator(body[:_JUDGED_LINES], label)
         reader = csv.reader((f"{line}\n" for line in lines[start:]), delimiter=separator)
         first = [cell.strip().removeprefix("\ufeff").strip() for cell in next(reader)]
         if len(first) > MOST_COLUMNS:
@@ -62,7 +65,8 @@ class Layout:
             )
         n_first_lines = reader.line_num
         rows = _rows(body[n_first_lines:][:_JUDGED_ROWS], separator)
-        has_header, remarks = _has_header(first, rows, text, label)
+        has_header, remarks_on_header = _has_header(first, rows, text, label)
+        remarks += remarks_on_header
         if encoding == _WESTERN and text.encoding is None:
             remarks.append(
                 f"{label} is not UTF-8: read as {encoding}; --encoding says otherwise"
@@ -178,15 +182,39 @@ def _rows(lines: Sequence[str], separator: str) -> list[list[str]]:
     return rows
 
 
-def _guess_separator(lines: Sequence[str]) -> str:
-    """Return the separator that splits every line into the same, largest number of fields."""
+def _guess_separator(lines: Sequence[str], label: str) -> tuple[str, list[str]]:
+    """Return the separator that splits every line into the same, largest number of fields.
+
+    Commas are not separators if each is the decimal mark of a number between other separators.
+    """
 
     def merit(separator: str) -> tuple[bool, int]:
         widths = [len(row) for row in _rows(lines, separator)] or [1]
         is_regular = len(set(widths)) == 1 and widths[0] > 1
         return is_regular, widths[0]
 
-    return max(_SEPARATORS, key=merit)
+    separator = max(_SEPARATORS, key=merit)
+    if separator != ",":
+        return separator, []
+    others = [other for other in _SEPARATORS[1:] if _has_decimal_commas(lines, other)]
+    if not others:
+        return separator, []
+    separator = max(others, key=merit)
+    remark = (
+        f"{label}: {separator!r} separates the cells, and commas are decimal marks; --delimiter "
+        "says otherwise"
+    )
+    return separator, [remark]
+
+
+def _has_decimal_commas(lines: Sequence[str], separator: str) -> bool:
+    """Return whether every line has several cells, none with a comma outside a number."""
+    for row in _rows(lines, separator):
+        if sum(bool(cell.strip()) for cell in row) < 2:
+            return False
+        if any("," in cell and not re.fullmatch(_WITH_DECIMAL_COMMA, cell) for cell in row):
+            return False
+    return True
 
 
 def _kind_of_first_line(
@@ -195,8 +223,8 @@ def _kind_of_first_line(
     missing: Sequence[str],
 ) -> Literal["names", "perhaps names", "row"]:
     """Return whether the first line is a header or a row."""
-    # A name has numbers below it. A cell of a row is a decimal number, a number above numbers, or a
-    # value that occurs again below.
+    # A name has numbers below it. A cell of a row is a decimal number, a number above numbers, a
+    # value that occurs again below, or a date above dates of the same format.
     numbers = [cell for cell in first if _is_number(cell)]
     if any(re.search(r"\d[.,]\d|^[.,]\d", cell) for cell in numbers):
         return "row"
@@ -206,9 +234,11 @@ def _kind_of_first_line(
             continue
         column = [row[j].strip() for row in rows if j < len(row)]
         below = [value for value in column if value not in missing]
-        if below and all(_is_number(value) for value in below):
+        is_like_a_value = re.match(_LIKE_A_VALUE, cell) is not None
+        if not is_like_a_value and below and all(_is_number(value) for value in below):
             return "names"
-        if cell in below:
+        shapes = [_shape(value) for value in below] if is_like_a_value else []
+        if cell in below or _shape(cell) in shapes:
             recurs = True
     if not numbers:
         return "row" if recurs else "names"
@@ -217,6 +247,11 @@ def _kind_of_first_line(
         count_up = years == list(range(years[0], years[0] + len(years)))
         return "perhaps names" if (count_up and not recurs) or not rows else "row"
     return "row" if recurs or rows else "names"
+
+
+def _shape(cell: str) -> str:
+    """Return a cell with 0 for each run of digits: the shape of all dates of one format."""
+    return re.sub(r"\d+", "0", cell)
 
 
 def _is_number(cell: str) -> bool:
