@@ -109,13 +109,15 @@ def folded_parts(report: Report) -> list[str]:
         tables = [block.caption for block in details if isinstance(block, DataTable)]
         holds = {
             "equations": any(isinstance(block, Equation) for block in details),
-            "rows over two columns": any(
+            "rows plotted over two columns": any(
                 isinstance(block, Plot) and block.key == "features" for block in details
             ),
             "what is averaged": "What is averaged" in tables,
             "outliers": "Least likely rows" in tables,
-            "why these rows": "Why the worst predictions are wrong" in tables,
-            "By class": "By class" in tables,
+            "reasons for the worst predictions": (
+                "What speaks against the true class in the worst predictions" in tables
+            ),
+            "recall and precision": "Recall and precision of each class" in tables,
         }
         for words, is_held in holds.items():
             if (words in section.more) != is_held:

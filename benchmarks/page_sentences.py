@@ -118,7 +118,7 @@ def _headline(document: Document) -> Iterator[str]:
     if _expected_split(document) not in (None, split) and split == "random rows":
         held_out = "rows held out at random"
     if document["includes_choice"]:
-        included = "ith the choice of the model included"
+        included = "f the model is chosen again for every fold"
         yield f"{included}, {error} of {held_out} are misclassified {interval}"
         yield f"{included}, the error is {error} {interval}"
         yield f"{_capital(model)} itself misclassifies {percent(document['own_error'])} {own}"
@@ -151,7 +151,7 @@ def _gain(gain: Mapping[str, Any], n_rows: int) -> Iterator[str]:
         is_better = gain["model"] < gain["constant"]
     if is_significant and is_better:
         yield (
-            f"By {gain['measure']}, it is significantly better than the constant classifier "
+            "is significantly better than the constant classifier "
             f"({style(gain['model'])} against {style(gain['constant'])}, {p}, "
             f"{counted(n_rows, 'row')})"
         )
@@ -172,14 +172,14 @@ def _missed(document: Document) -> Iterator[str]:
         end = f", and at least half of the rows of {counted(n_half, 'other class')}."
     if len(tied) == 1:
         rows = counted(tied[0]["n_rows"], "row")
-        yield f"t misses {missed[0]:,} of {rows} of class {tied[0]['class']} ({share}){end}"
+        yield f" misses {missed[0]:,} of {rows} of class {tied[0]['class']} ({share}){end}"
     else:
         names = listed([each["class"] for each in tied], MOST_NAMED)
         counts = listed(
             [f"{m:,} of {each['n_rows']:,}" for m, each in zip(missed, tied, strict=True)],
             MOST_NAMED,
         )
-        yield f"t misses {share} of the rows of each of the classes {names} ({counts}){end}"
+        yield f" misses {share} of the rows of each of the classes {names} ({counts}){end}"
     n_rows = sum(each["n_rows"] for each in classes)
     n_found = sum(each["n_found"] for each in classes)
     yield f"It misclassified {n_rows - n_found:,} of {counted(n_rows, 'row')} while"
@@ -203,7 +203,7 @@ def _parts_of_caveat(caveat: Document, document: Document) -> Iterator[str]:
         case "choice":
             which = f["n_same"] or "none"
             model = document["recommended"]
-            yield f"choosing again without each fold gives {model} in {which} of {f['n_folds']}"
+            yield f"{model} is chosen in {which} of {f['n_folds']} folds"
             error = percent(f["error"])
             yield f"Expect an error between {error} and {percent(f['choice_high'])}."
         case "posteriors":
@@ -294,9 +294,9 @@ def _threshold(document: Document) -> Iterator[str]:
     alarms = counted(threshold["n_false_alarms"], "false alarm")
     n_predicted = threshold["n_found"] + threshold["n_false_alarms"]
     precision = percent(threshold["n_found"] / max(n_predicted, 1))
-    yield f"With a threshold of {value}, it would find {hits}, with {alarms}."
+    yield f"With a threshold of {value}, the model would find {hits}, with {alarms}."
     yield (
-        f"Its AUC is {loss(threshold['auc'])}. Predicting class {threshold['class']} when its "
+        f" is {loss(threshold['auc'])}. Predicting class {threshold['class']} when its "
         f"posterior is at least {value} finds {hits}, with {alarms} (precision {precision})."
     )
 
@@ -411,9 +411,11 @@ def _choice(document: Document) -> Iterator[str]:
     between = f"({percent(choice['error_low'])} to {percent(choice['error_high'])})"
     model = document["recommended"]
     n_same = choice["models"].count(model)
-    yield f"gives {model} in {n_same} of {len(choice['models'])} folds"
-    if n_same < len(choice["models"]):
-        yield f"The error is then {error} {between}: the price of choosing."
+    n_folds = len(choice["models"])
+    which = f"all {n_folds}" if n_same == n_folds else f"{n_same or 'none'} of {n_folds}"
+    yield f"{model} is chosen in {which} folds"
+    if n_same < n_folds:
+        yield f"The error is then {error} {between}."
     if choice["n_rows"]:
         yield (
             f"On {choice['n_rows']:,} other rows, which were not used to choose the model, it "
@@ -424,7 +426,7 @@ def _choice(document: Document) -> Iterator[str]:
 def _facts(document: Document) -> Iterator[str]:
     """Yield each fact of the first screen with its remark."""
     stated = _interval(document["error_low"], document["error_high"])
-    name = "error, choice included" if document["includes_choice"] else "error"
+    name = "error, model chosen in each fold" if document["includes_choice"] else "error"
     yield f"{name}: {percent(document['error'])}, {stated}"
     own = _interval(document["own_error_low"], document["own_error_high"])
     yield (
@@ -519,23 +521,24 @@ def _alike(models: Sequence[Document], n_others: int) -> Iterator[str]:
         return
     least = min(_p(each) for each in models)
     if len(models) == 1:
-        p = p_statement(least)
-        yield f"o significant difference: {_listed(models)} ({_points(models)}, {p})."
+        figures = f"({_points(models)}, {p_statement(least)})"
+        yield f"his model does not differ significantly: {_listed(models)} {figures}."
         return
     figures = f"({_points(models)}, {p_statement(least, '≥')})"
-    yield f"o significant difference: {_listed(models)} {figures}."
+    yield f"hese models do not differ significantly: {_listed(models)} {figures}."
     if len(models) == n_others:
-        yield f"one of the {n_others} others is significantly different {figures}."
+        yield f"one of the {n_others} others differs significantly {figures}."
 
 
 def _different(models: Sequence[Document], how: str) -> Iterator[str]:
     if len(models) > MOST_NAMED:
         greatest = p_statement(max(_p(each) for each in models), "≤")
         figures = f"({_points(models)}, {greatest})"
-        yield f"ignificantly {how}: {_listed(models)} {figures}."
+        yield f"hese models are significantly {how}: {_listed(models)} {figures}."
     elif models:
         named = [f"{m['model']} ({_points([m])}, {p_statement(_p(m))})" for m in models]
-        yield f"ignificantly {how}: {listed(named)}."
+        subject = "his model is" if len(models) == 1 else "hese models are"
+        yield f"{subject} significantly {how}: {listed(named)}."
 
 
 def _protocol(document: Document) -> Iterator[str]:

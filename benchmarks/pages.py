@@ -157,7 +157,7 @@ def kept_report() -> Iterator[list[Report]]:
 def named_class(report: Report) -> list[str]:
     """Return whether the named classes are not all of those with the largest share missed."""
     tied = re.search(r"of the rows of each of the classes (.*?) \(\d", report.verdict)
-    found = re.search(r"t misses [\d,]+ of [\d,]+ rows? of class (.*?) \(", report.verdict)
+    found = re.search(r" misses [\d,]+ of [\d,]+ rows? of class (.*?) \(", report.verdict)
     rows = report.judgement.held_out
     missed = np.bincount(rows.truth, rows.truth != rows.predicted, len(rows.classes))
     counts = np.bincount(rows.truth, minlength=len(rows.classes))
@@ -302,7 +302,7 @@ def counted_rows(report: Report) -> list[str]:
     k = names.index(threshold["class"])
     next_step = document["next"].replace("\N{NO-BREAK SPACE}", " ")
     stated = re.search(
-        r"threshold of (\S+), it would find ([\d,]+) of ([\d,]+), with", next_step
+        r"threshold of (\S+), the model would find ([\d,]+) of ([\d,]+), with", next_step
     )
     if stated is None:
         return wrong if "known before" in next_step else [*wrong, "no threshold is stated"]

@@ -39,7 +39,7 @@ def test_text_and_empty_cells_leave_no_row_and_no_column_out(made):
     page = (folder / "birds.md").read_text()
     assert "left out" not in said.stderr
     assert "344 rows" in page
-    assert "missing values are a level: island (3 levels) and sex (2 levels)" in page
+    assert "island (3 levels) and sex (2 levels and missing)" in page
     assert {"island", "sex"} <= set(model.feature_names_in_)
 
 

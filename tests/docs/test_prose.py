@@ -96,7 +96,7 @@ BANNED = {
     r"\bbroken lines?\b": "piecewise-linear functions",
     r"\bbent\b|\bhinges\b": "piecewise linear, with knots",
     r"\bchoosing and fitting\b|\bchoosing a model and fitting\b": (
-        "with the choice of the model included"
+        "the whole procedure, which chooses the model and fits it"
     ),
     r"\bof usable posteriors\b": "with usable posteriors",
     r"\bhas another (?:number|value) in every\b": "has a different value in every row",

@@ -129,7 +129,7 @@ def test_the_headline_is_the_error_of_the_whole_procedure_with_that_of_the_model
                 choice.high,
             )
             assert found.gains[0].p_value == choice.p_value
-            included = "ith the choice of the model included"
+            included = "f the model is chosen again for every fold"
             assert f"{included}, {percent(choice.error)} of held-out rows" in found.headline
             assert f"{included}, the error is {percent(choice.error)}" in result.verdict
         else:
@@ -156,10 +156,14 @@ def estimate(error, low, choices):
         (
             0.20,
             ("LDA", "LDA", "tree"),
-            "tree in 1 of 3 folds. Expect an error between",
+            "tree is chosen in 1 of 3 folds. Expect an error between",
         ),  # below 0.25
-        (0.20, ("LDA", "LDA", "QDA"), "tree in 0 of 3 folds. Expect an error between"),
-        (0.30, ("LDA", "LDA", "QDA"), "tree in none of 3 folds, but LDA and QDA."),
+        (
+            0.20,
+            ("LDA", "LDA", "QDA"),
+            "tree is chosen in none of 3 folds. Expect an error between",
+        ),
+        (0.30, ("LDA", "LDA", "QDA"), "tree is chosen in none of 3 folds, but LDA and QDA."),
         (0.30, ("LDA", "LDA", "tree"), ""),
         (0.30, ("tree", "tree", "tree"), ""),
     ],
@@ -285,10 +289,12 @@ def test_the_words_of_compare_and_of_the_report_follow_from_the_same_numbers(com
         assert set(found.standing.better) <= better
         if found.usable == "with care" and "error" not in found.standing.better:
             assert (
-                f"By {found.standing.better[0]}, it is significantly better" in found.headline
+                f"By {found.standing.better[0]}, {found.model} is significantly better"
+                in found.headline
             )
             assert (
-                f"By {found.standing.better[0]}, it is significantly better" in result.verdict
+                f"By {found.standing.better[0]}, {found.model} is significantly better"
+                in result.verdict
             )
         seen.add(found.usable)
     assert {"yes", "with care"} <= seen

@@ -42,8 +42,9 @@ def test_a_model_that_finds_no_positive_is_not_plainly_usable(abalone):
     worst = found.recalls[0]
     assert (worst.label, worst.n_found, worst.of) == ("positive", 0, 32)
     assert found.usable != "yes"
+    # the sentence before it is on the constant classifier
     assert found.headline.endswith(
-        "It misses 32 of 32 rows of class positive (100\N{NO-BREAK SPACE}%)."
+        ". Logistic regression misses 32 of 32 rows of class positive (100\N{NO-BREAK SPACE}%)."
     )
     assert not any("of 32 rows" in told for told in (*found.sentences, *found.caveats))
     assert "misclassifies no more: 2.6" in found.headline
@@ -70,7 +71,7 @@ def test_it_is_said_at_which_threshold_it_would_be_useful(abalone):
     assert found.threshold.false_alarms == (called & (truth == 0)).sum()
     (said,) = (sentence for sentence in found.sentences if "false alarm" in sentence)
     assert f"finds {found.threshold.n_found} of 32, with" in said
-    assert "The same rows chose this threshold" in said
+    assert "This threshold was chosen on the same rows" in said
 
 
 def test_the_auc_of_the_table_is_the_area_of_the_roc_curve(abalone):
@@ -115,8 +116,9 @@ def test_it_is_said_in_how_many_folds_the_others_choose_the_same_model(iris):
     result, found = verdict(*iris, ["LDA", "tree"])
     assert found.choice.choices == ("LDA",) * 5
     assert found.sentences == (
-        f"Why LDA: it has the lowest log-loss ({result['LDA'].log_loss:.3f}). Choosing again "
-        "without the tested fold gives LDA in 5 of 5 folds.",
+        f"Why LDA: it has the lowest log-loss ({result['LDA'].log_loss:.3f}). If the model is "
+        "chosen again for every fold, from the rows of the other folds, LDA is chosen in all 5 "
+        "folds.",
     )
     split = dataclasses.replace(found.choice, choices=("LDA", "tree", "LDA", "QDA", "LDA"))
     said = dataclasses.replace(found, choice=split).sentences[-1]
@@ -124,9 +126,12 @@ def test_it_is_said_in_how_many_folds_the_others_choose_the_same_model(iris):
         f"{100 * v:.1f}\N{NO-BREAK SPACE}%" for v in (split.error, split.low, split.high)
     )
     assert said.endswith(
-        "Choosing again without the tested fold gives LDA in 3 of 5 folds, otherwise QDA and tree. "
-        f"The error is then {e} ({low} to {high}): the price of choosing."
+        "LDA is chosen in 3 of 5 folds, and otherwise QDA and tree. The error is then "
+        f"{e} ({low} to {high}). It includes the price of choosing."
     )
+    other = dataclasses.replace(found.choice, choices=("QDA",) * 5)
+    said = dataclasses.replace(found, choice=other).sentences[-1]
+    assert "LDA is chosen in none of 5 folds, but QDA. The error is then" in said
     named = verdict_on(result.against("decision tree"), chosen=False)
     assert named.sentences == ("decision tree was asked for, not chosen.",)
 
@@ -141,7 +146,7 @@ def test_a_model_that_misses_more_than_a_third_of_a_class_is_used_with_care():
     assert (found.usable, found.caveats) == ("with care", ())
     missed = worst.of - worst.n_found
     share = f"{100 * missed / worst.of:.1f}\N{NO-BREAK SPACE}%"
-    said = f"It misses {missed} of {worst.of} rows of class yes ({share})."
+    said = f"LDA misses {missed} of {worst.of} rows of class yes ({share})."
     assert found.headline.endswith(said)
 
 
@@ -151,17 +156,17 @@ def test_the_class_missed_most_has_the_largest_share_missed_however_small_it_is(
         for each in (("a", 1, 3), ("b", 15, 30), ("c", 29, 30), ("d", 20, 60))
     )
     assert most_missed(found).label == "d"  # two thirds, as of "a", and of more rows
-    assert _misses(found) == (
-        "It misses 66.7\N{NO-BREAK SPACE}% of the rows of each of the classes d and a (40 of 60 "
+    assert _misses("LDA", found) == (
+        "LDA misses 66.7\N{NO-BREAK SPACE}% of the rows of each of the classes d and a (40 of 60 "
         "and 2 of 3), and at least half of the rows of 1 other class."
     )
-    assert _misses(found[1:]) == (
-        "It misses 40 of 60 rows of class d (66.7\N{NO-BREAK SPACE}%), and at least half of "
+    assert _misses("LDA", found[1:]) == (
+        "LDA misses 40 of 60 rows of class d (66.7\N{NO-BREAK SPACE}%), and at least half of "
         "the rows of 1 other class."
     )
     of_equal_size = (ClassRecall("BF", 48, 50), ClassRecall("BM", 48, 50))
-    assert _misses(of_equal_size) == (
-        "It misses 4.0\N{NO-BREAK SPACE}% of the rows of each of the classes BF and BM (2 of 50 "
+    assert _misses("LDA", of_equal_size) == (
+        "LDA misses 4.0\N{NO-BREAK SPACE}% of the rows of each of the classes BF and BM (2 of 50 "
         "and 2 of 50)."
     )
     assert most_missed(found[:3]).label == "a"

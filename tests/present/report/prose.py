@@ -62,14 +62,17 @@ CELLS = ("td", "th", "dt", "dd", "small", "span", "output")
 CONSTANTS = (
     "95 % interval of the error",
     "95 % intervals",
-    "with its 95 % interval.",
+    "with a 95 % interval.",
     "Posteriors below 2e-9 are treated as 2e-9.",
     "| 95 % interval |",
     "1 is Bayes' rule",
     "where 0 is the row of the true class",
-    "95 % interval | Of such intervals, 95 in 100 hold the true value.",
+    "(1 for the true class, 0 for the others)",
+    "of the rows with a posterior of 80 % for a class, 80 % belong to this class",
+    "A value of 0.5 is chance; 1 is best.",
+    "95 % interval | A range that contains the true value in 95 of 100 cases.",
     "Columns with fewer than 8 distinct values",
-    "Below 0.05, the difference is called significant.",
+    "If it is at most 0.05, the difference is called significant.",
 )
 
 
@@ -184,10 +187,10 @@ def _reasons(comparison):
 
 
 def _whole_procedure(verdict):
-    """Yield the error with the choice included, that of the model, and what else is better."""
+    """Yield the error of the whole procedure, that of the model, and what else is better."""
     between = f"{percent(verdict.low)} to {percent(verdict.high)}"
     error = percent(verdict.error)
-    included = "ith the choice of the model included"
+    included = "f the model is chosen again for every fold"
     interval = f"(95 % interval {between})"
     yield f"{included}, {error} of held-out rows are misclassified {interval}"
     yield f"{included}, the error is {error} {interval}"
@@ -196,7 +199,7 @@ def _whole_procedure(verdict):
     name = f"{verdict.model[:1].upper()}{verdict.model[1:]}"
     yield f"{name} itself misclassifies {percent(verdict.own.error)} ({own})"
     yield f"error of {verdict.model} itself | {own} |"
-    yield f"error, choice included | 95 % interval {between} |"
+    yield f"error, model chosen in each fold | 95 % interval {between} |"
     chance = p_statement(verdict.gains[0].p_value)
     constant = percent(verdict.gains[0].constant)
     rows = f"{count(verdict.own.n_rows)} rows"
@@ -207,9 +210,10 @@ def _whole_procedure(verdict):
     yield f"The constant classifier has an error of {constant} ({chance})"
     choice = verdict.choice
     if choice is not None:
-        same = f"{verdict.model} in {choice.choices.count(verdict.model)} of {len(choice.choices)}"
-        yield f"gives {same} folds"
-        yield f"gives {verdict.model} in none of {len(choice.choices)} folds"
+        n_folds = len(choice.choices)
+        yield f"{verdict.model} is chosen in all {n_folds} folds"
+        for n_same in (choice.choices.count(verdict.model), "none"):
+            yield f"{verdict.model} is chosen in {n_same} of {n_folds} folds"
         yield f"between {percent(verdict.own.error)} and {percent(choice.high)}"
     for gain in verdict.gains[1:]:
         said = loss if gain.measure == "log-loss" else percent
@@ -238,8 +242,8 @@ def _verdict(report):
         c = j.verdict.choice
         told = f"{percent(c.error)} ({percent(c.low)} to {percent(c.high)})"
         same, n = c.choices.count(j.name), len(c.choices)
-        yield f"gives {j.name} in {same} of {n} folds"
-        yield f"The error is then {told}: the price of choosing"
+        yield f"{j.name} is chosen in {same} of {n} folds"
+        yield f"The error is then {told}. It includes the price of choosing"
         yield (
             f"On {count(c.n_rows)} other rows, which were not used to choose the model, it "
             f"misclassifies {told}"
@@ -247,13 +251,14 @@ def _verdict(report):
     if j.verdict.threshold is not None:
         t = j.verdict.threshold
         yield (
-            f"AUC is {loss(j.outcome.auc)}. Predicting class {t.label} when its posterior is at "
-            f"least {number(t.value, 12)} finds {t.n_found} of {t.of}, with {t.false_alarms} "
-            f"false alarms (precision {percent(t.n_found / (t.n_found + t.false_alarms))})"
+            f"AUC of {j.name} is {loss(j.outcome.auc)}. Predicting class {t.label} when its "
+            f"posterior is at least {number(t.value, 12)} finds {t.n_found} of {t.of}, with "
+            f"{t.false_alarms} false alarms (precision "
+            f"{percent(t.n_found / (t.n_found + t.false_alarms))})"
         )
         yield (
-            f"With a threshold of {number(t.value, 12)}, it would find {t.n_found} of {t.of}, "
-            f"with {t.false_alarms} false alarms."
+            f"With a threshold of {number(t.value, 12)}, the model would find {t.n_found} of "
+            f"{t.of}, with {t.false_alarms} false alarms."
         )
 
 
@@ -268,7 +273,7 @@ def _classes(report):
         n = counts[c].sum()
         yield f"| {name} | {count(counts[c, c])} of {count(n)} |"
         if recalls[c] == min(recalls):
-            missed = f"It misses {count(n - counts[c, c])} of {count(n)} rows of class {name}"
+            missed = f" misses {count(n - counts[c, c])} of {count(n)} rows of class {name}"
             yield f"{missed} ({percent(1 - recalls[c])})"
     yield f"at least half of the rows of {(recalls <= 0.5).sum() - 1} other class"
     yield f"The 8 classes with the lowest recall. {k - 8} more class"
@@ -322,10 +327,9 @@ def _comparison(report):
     means = sorted(d.mean for d in comparison.differences() if d.model in alike)
     ends = dict.fromkeys(percentage_points(mean) for mean in (*means[:1], *means[-1:]))
     sizes = f"{' to '.join(ends)} points"
-    yield f"is significantly different ({sizes}, {p_statement(least, relation)})"
+    yield f"differs significantly ({sizes}, {p_statement(least, relation)})"
     models = listed(list(alike), 5) if alike else "none"
-    yield f"No significant difference: {models} ({sizes}, {p_statement(least, relation)})"
-    yield f"no significant difference: {models} ({sizes}, {p_statement(least, relation)})"
+    yield f"not differ significantly: {models} ({sizes}, {p_statement(least, relation)})"
     yield f"of the {len(alike)} others"
     for name, q in p.items():
         if q <= 0.05:
@@ -367,7 +371,7 @@ def _data(report, X, y):
     yield f"| empty cells | {percent(empty / (n * max(len(data.profiles), 1)))} of all |"
     yield f"; {count(j.checks.n_conflicting)} have the same values as a row of another class |"
     for p in data.profiles:
-        yield f"{p.name} ({p.distinct} levels)"
+        yield from (f"{p.name} ({p.distinct} levels{end})" for end in ("", " and missing"))
         yield f"{p.name} ({count(p.empty.sum())}, {percent(p.empty.mean())})"
     yield from _two_valued(data)
     holed = [p.empty for p in data.profiles if p.empty.any()]

@@ -113,8 +113,11 @@ def test_a_model_without_probabilities_has_nothing_to_check(iris):
 def test_what_tests_speak_against_is_named_with_what_it_changes(iris):
     report = about(sf.LDA(), iris)
     doubted = [check.subject for check in asked(report).values() if check.tone == "caution"]
-    assert doubted == ["one covariance for all classes"]
+    assert doubted == ["all classes share one covariance"]
     said = said_of_tests(report)
-    assert said.startswith("Tests reject one covariance for all classes.")
+    beginning = (
+        "A test rejects this assumption of the model: all classes share one covariance."
+    )
+    assert said.startswith(beginning)
     assert "does not affect the error" in said
     assert "caveat" not in said

@@ -124,7 +124,10 @@ def test_the_columns_beside_confused_rows_are_those_that_say_most_of_them():
     found = sf.report(X, y, estimator=sf.LDA(), models=["NB"], fast=True)
     blocks = [b for section in found.sections for b in section.all_blocks]
     table = next(
-        b for b in blocks if getattr(b, "caption", "") == "Why the worst predictions are wrong"
+        b
+        for b in blocks
+        if getattr(b, "caption", "")
+        == "What speaks against the true class in the worst predictions"
     )
     *_, first, second, third, fourth, fifth, others, total = table.columns
     assert (others, total) == ("+ all others", "= log odds")

@@ -127,7 +127,7 @@ def test_the_slider_counts_held_out_rows(rare_report):
 
 
 def test_reasons_of_confused_rows_add_up_to_their_log_odds(rare_report):
-    found = table(rare_report, "Why the worst predictions are wrong")
+    found = table(rare_report, "What speaks against the true class in the worst predictions")
     start = found.columns.index("typical row")
     for row in found.rows:
         assert sum(row[start:-1]) == pytest.approx(row[-1])
@@ -290,14 +290,14 @@ def levels(n=240, seed=0):
 def test_rows_are_not_drawn_over_columns_of_few_values_or_at_any_distance():
     X, y = levels()
     page = sf.report(X, y, models=["LDA", "tree"], cv=3, fast=True).write()
-    assert "two numbers that separate the classes most" not in page
+    assert "two numeric columns that separate the classes most" not in page
     assert (
         "The discriminants were fitted to the other half of the rows." not in page
     )  # class v lies infinitely far away
     graded = X.assign(d=np.random.default_rng(1).normal(size=len(X)), a=0.5 * X["a"])
     graded["a"] += np.random.default_rng(2).normal(size=len(X))
     page = sf.report(graded, y, models=["LDA", "tree"], cv=3, fast=True).write()
-    assert "two numbers that separate the classes most" in page
+    assert "two numeric columns that separate the classes most" in page
     assert "The discriminants were fitted to the other half of the rows." in page
 
 
@@ -532,7 +532,7 @@ def test_a_threshold_as_it_is_written_finds_what_is_said_of_it():
     assert n_called == np.add(slider.hits, slider.false_alarms).tolist()
     assert len(set(written)) == len(written)
     threshold = report.answer.threshold
-    stated = f"With a threshold of {number(threshold.value, 12)}, it would find"
+    stated = f"With a threshold of {number(threshold.value, 12)}, the model would find"
     assert stated in report.answer.next_step
     assert "each additional row of class 1" in report.answer.next_step
     called = posterior >= float(number(threshold.value, 12))
@@ -567,10 +567,10 @@ def test_every_caveat_of_the_page_is_in_the_verdict_and_in_json():
 def test_a_folded_part_promises_only_what_it_holds(first_look_report):
     (section,) = [each for each in first_look_report.sections if each.key == "errors"]
     captions = [block.caption for block in section.details]
-    assert section.more.startswith("By class")
+    assert section.more.startswith("More: recall and precision of each class")
     assert ("outliers" in section.more) == ("Least likely rows" in captions)
-    assert ("why these rows" in section.more) == (
-        "Why the worst predictions are wrong" in captions
+    assert ("reasons for the worst predictions" in section.more) == (
+        "What speaks against the true class in the worst predictions" in captions
     )
 
 

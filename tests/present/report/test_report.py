@@ -222,7 +222,7 @@ def test_constant_text_is_left_out_and_gaps_are_not():
     y = np.repeat(["no", "yes"], 30)
     report = sf.report(X, y, models=["LDA", "tree"], cv=3, fast=True)
     text = report.write("md")
-    assert "columns left out: 'colour' (always the same)" in text
+    assert "columns are left out: 'colour' (always the same)" in text
     said = text.replace("\N{NO-BREAK SPACE}", " ")
     assert "Empty cells: b (1, 1.7 %). LDA classifies such rows by their other cells" in said
     assert report.comparison.n_rows == 60
@@ -352,8 +352,9 @@ def test_tables_of_a_weighted_report_say_that_they_hold_weights_and_sentences_co
     text = section(page, "errors").blocks[0].text
     assert f"It misclassified {held_out.wrong.sum()} of 150 rows" in text
     assert f"class versicolor was predicted as virginica ({missed.sum()} of 50)" in text
-    assert table(page, "By class").columns[1] == "weight of rows"
-    assert [row[1] for row in table(page, "By class").rows] == [25.0, 25.0, 125.0]
+    by_class = table(page, "Recall and precision of each class")
+    assert by_class.columns[1] == "weight of rows"
+    assert [row[1] for row in by_class.rows] == [25.0, 25.0, 125.0]
     matrix, *_ = blocks(page, Matrix, "errors")
     assert matrix.note == "Numbers are weights of rows."
     fitting = blocks(page, Code, "use")[-1].text
@@ -384,7 +385,7 @@ def test_rows_of_weight_zero_are_left_out_and_others_keep_their_names(iris):
     X, y = iris
     weights = np.where(np.arange(150) % 3 == 0, 0.0, 1.0)
     page = sf.report(X, y, sample_weight=weights, models=["LDA"], cv=5, fast=True)
-    assert "50 rows of weight zero left out" in page.write("md")
+    assert "ows with weight zero are left out: 50 rows" in page.write("md")
     worst = table(page, "Worst predictions").rows
     assert len(worst) == 6
     for name, truth, *_ in worst:

@@ -96,10 +96,10 @@ def test_coefficients_are_per_standard_deviation(rows):
         drawn = [e.get_xdata() for e in ax.lines if e.get_label().startswith("_coefficients")]
         np.testing.assert_allclose(drawn, expected[:, order], rtol=1e-6)
         told = chosen_model(judged(X, y, estimator=model, models=["NB"]))
-        (table,) = (b for b in told if "hange of a class" in getattr(b, "caption", ""))
+        (table,) = (b for b in told if "score of each class" in getattr(b, "caption", ""))
         body = {name: values for name, *values in table.rows}
-        by = expected if "one standard deviation (all rows)" in table.caption else w
-        assert ("for one unit" in table.caption) == (by is w)
+        by = expected if "one standard deviation of all rows" in table.caption else w
+        assert ("by one unit" in table.caption) == (by is w)
         for j in range(4):
             np.testing.assert_allclose(body[f"x{j + 1}"], by[:, j], rtol=1e-6)
 
@@ -112,14 +112,14 @@ def test_coefficients_of_scaled_features_are_not_told_as_of_the_features(rows):
     model = make_pipeline(StandardScaler(), LogisticRegression())
     told = chosen_model(judged(*rows, estimator=model, models=["NB"]))
     (table,) = (b for b in told if isinstance(b, DataTable))
-    assert table.caption.endswith("one unit of a feature after scaling")
+    assert table.caption.endswith("when a scaled feature rises by one unit")
     X, y = rows
     kind = np.where(np.arange(len(y)) % 3, "a", "b")  # encoded, not scaled
     mixed = pd.DataFrame(X[:, :2], columns=["u", "v"]).assign(kind=kind)
     mixed.loc[::9, "u"] = np.nan
     told = chosen_model(judged(mixed, y, models=["logistic"]))
     (table,) = (b for b in told if isinstance(b, DataTable))
-    assert table.caption.endswith("one unit of a feature")
+    assert table.caption.endswith("when a feature rises by one unit")
 
 
 def test_coefficients_of_many_features_and_classes_are_shown_as_far_as_there_is_room():
@@ -129,7 +129,9 @@ def test_coefficients_of_many_features_and_classes_are_shown_as_far_as_there_is_
     X[:, 0] *= 0.01  # of hardly any weight in a score, however large its coefficient
     findings = judged(X, y, estimator=sf.LogisticRegression(1.0), models=["NB"])
     section = explanation(findings)
-    (table,) = (b for b in section.blocks if "hange of a class" in getattr(b, "caption", ""))
+    (table,) = (
+        b for b in section.blocks if "score of each class" in getattr(b, "caption", "")
+    )
     names = [row[0] for row in table.rows]
     assert len(names) == 1 + 10
     assert names[0] == "intercept"
@@ -177,13 +179,13 @@ def test_a_transformed_model_is_checked_in_the_features_it_sees(rows):
 
 
 def test_of_few_rows_the_power_of_tests_is_said_to_be_low():
-    good = (Check("Gaussian classes", "?", "yes", "", "good"),)
+    good = (Check("each class is Gaussian", "?", "yes", "", "good"),)
     assert "with 20 rows their power is low" in checks_in_words(good, 20)
     assert "power" not in checks_in_words(good, 500)
 
 
 @pytest.mark.parametrize(
-    ("subject", "is_said"), [("Gaussian classes", True), (CALIBRATION, False)]
+    ("subject", "is_said"), [("each class is Gaussian", True), (CALIBRATION, False)]
 )
 def test_differences_too_small_to_matter_are_not_those_of_a_caveat(subject, is_said):
     doubted = (Check(subject, "?", "no", "", "caution"),)
@@ -254,8 +256,8 @@ def test_an_empty_cell_is_no_level_in_the_count_of_levels():
     data = DocumentedTable.of(
         pd.DataFrame({"kind": kind, "x": np.arange(6.0)}), list("ababab")
     )
-    (said,) = (note for note in data.notes if note.startswith("categories"))
-    assert said.endswith("missing values are a level: kind (2 levels)")
+    (said,) = (note for note in data.notes if "categories" in note)
+    assert said.endswith("all levels but one: kind (2 levels and missing)")
     assert data.profiles[0].distinct == 2
 
 

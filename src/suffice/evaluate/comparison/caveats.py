@@ -171,14 +171,14 @@ def caveats_of_choice(
     if error >= choice.low:
         others = listed(sorted({*choice.choices}))
         sentence = (
-            f"The choice of the model is unstable: choosing again without each fold gives {name} "
-            f"in none of {n_folds} folds, but {others}."
+            "The choice of the model is unstable: if it is repeated for every fold, "
+            f"{name} is chosen in none of {n_folds} folds, but {others}."
         )
         return (Caveat("choice", "serious", sentence, figures=figures),)
     sentence = (
-        f"The choice of the model is unstable: choosing again without each fold gives {name} in "
-        f"{n_same} of {n_folds} folds. Expect an error between {percent(error)} and "
-        f"{percent(choice.high)}."
+        f"The choice of the model is unstable: if it is repeated for every fold, {name} is "
+        f"chosen in {n_same or 'none'} of {n_folds} folds. Expect an error between "
+        f"{percent(error)} and {percent(choice.high)}."
     )
     return (Caveat("choice", "serious", sentence, figures=figures),)
 

@@ -125,7 +125,7 @@ class Comparison(Tabled):
 
     @cached_property
     def choice(self) -> ChoiceEstimate | None:
-        """The error with the choice of the model included; None if the reference was not chosen."""
+        """The error if every fold chooses again; None if the reference was not chosen."""
         return choice_estimate(self.row_losses) if self.is_chosen else None
 
     def against(self, name: str) -> Self:

@@ -78,33 +78,38 @@ def _recommendation(comparison: Comparison) -> str:
     if standing.usable == "no":
         return (
             "No model is significantly better than the constant classifier by error, log-loss or "
-            f"balanced accuracy on {counted(comparison.n_rows, 'row')}. The rule would choose "
-            f"{errors}"
+            f"balanced accuracy on {counted(comparison.n_rows, 'row')}. By its rule, suffice would "
+            f"choose this model: {errors}"
         )
     word = "Recommended" if standing.usable == "yes" else "Recommended with care"
-    return f"{word}: {errors}{_better_otherwise(standing, model.n_rows)}"
+    return f"{word}: {errors}{_better_otherwise(model.name, standing, model.n_rows)}"
 
 
 def _stated_error_in_words(stated: StatedError) -> str:
     error = percent(stated.error)
     interval = f"95 % interval {percent(stated.low)} to {percent(stated.high)}"
     if stated.includes_choice:
-        return f"With the choice of the model included, the error is {error} ({interval})."
+        return (
+            f"If the model is chosen again for every fold, the error is {error} ({interval})."
+        )
     return f"Its error is {error} ({interval})."
 
 
 def _own_error_in_words(model: Outcome) -> str:
     """Return a sentence on the model's own error, which is optimistic: the same rows chose it."""
     low, high = model.interval
-    name = f"{model.name[:1].upper()}{model.name[1:]}"
     return (
-        f"{name} itself misclassifies {percent(model.error)} (95 % interval {percent(low)} "
-        f"to {percent(high)})."
+        f"{_capitalised(model.name)} itself misclassifies {percent(model.error)} (95 % interval "
+        f"{percent(low)} to {percent(high)})."
     )
 
 
-def _better_otherwise(standing: Standing, n_rows: int) -> str:
-    """Return a sentence on a measure besides the error that is significantly better."""
+def _capitalised(name: str) -> str:
+    return f"{name[:1].upper()}{name[1:]}"
+
+
+def _better_otherwise(name: str, standing: Standing, n_rows: int) -> str:
+    """Return a sentence on a measure besides the error by which the model is better."""
     if "error" in standing.better or not standing.better:
         return ""
     gain = next(gain for gain in standing.gains if gain.measure == standing.better[0])
@@ -115,8 +120,8 @@ def _better_otherwise(standing: Standing, n_rows: int) -> str:
     p = p_statement(gain.p_value)
     rows = counted(n_rows, "row")
     return (
-        f" By {gain.measure}, it is significantly better than the constant classifier ({figures}, "
-        f"{p}, {rows})."
+        f" By {gain.measure}, {name} is significantly better than the constant classifier "
+        f"({figures}, {p}, {rows})."
     )
 
 
@@ -129,10 +134,9 @@ def price_of(comparison: Comparison) -> str:
         return ""
     test = comparison.difference(best.name, "error")
     significance = "significant" if test.verdict == "better" else "not significant"
-    name = f"{model.name[:1].upper()}{model.name[1:]}"
     return (
-        f"{name} makes {-100 * test.mean:.1f} points more errors than {best.name} "
-        f"({percent(best.error)}; {significance}, {p_statement(test.p_value)}, "
+        f"{_capitalised(model.name)} makes {-100 * test.mean:.1f} points more errors than "
+        f"{best.name} ({percent(best.error)}; {significance}, {p_statement(test.p_value)}, "
         f"{counted(model.n_rows, 'row')})."
     )
 
@@ -162,11 +166,14 @@ def _on_alike_models(differences: Sequence[Difference], n_others: int) -> str:
     least = min(difference.p_value for difference in differences)
     points = _points(differences)
     if len(names) == 1:
-        return f"No significant difference: {names[0]} ({points}, {p_statement(least)})."
+        return (
+            f"This model does not differ significantly: {names[0]} ({points}, "
+            f"{p_statement(least)})."
+        )
     figures = f"{points}, {p_statement(least, '≥')}"
     if len(names) == n_others and n_others >= FEW:
-        return f"None of the {n_others} others is significantly different ({figures})."
-    return f"No significant difference: {listed(names, FEW)} ({figures})."
+        return f"None of the {n_others} others differs significantly ({figures})."
+    return f"These models do not differ significantly: {listed(names, FEW)} ({figures})."
 
 
 def _points(differences: Sequence[Difference]) -> str:
@@ -182,15 +189,17 @@ def _on_different_models(
     differences: Sequence[Difference], how: Literal["worse", "better"]
 ) -> str:
     """Return a sentence on models that differ: the figures of each, or a summary of many."""
+    subject = "This model is" if len(differences) == 1 else "These models are"
     if len(differences) > FEW:
         listed_names = listed([difference.model for difference in differences], FEW)
         greatest = p_statement(max(difference.p_value for difference in differences), "≤")
-        return f"Significantly {how}: {listed_names} ({_points(differences)}, {greatest})."
+        figures = f"{_points(differences)}, {greatest}"
+        return f"{subject} significantly {how}: {listed_names} ({figures})."
     names = []
     for difference in differences:
         figures = f"{_points([difference])}, {p_statement(difference.p_value)}"
         names.append(f"{difference.model} ({figures})")
-    return f"Significantly {how}: {listed(names)}."
+    return f"{subject} significantly {how}: {listed(names)}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +233,7 @@ class StatedError(NamedTuple):
 class Standing(NamedTuple):
     """How the reference compares with the constant classifier, and whether it can be used.
 
-    "yes": the reference makes significantly fewer errors, with the choice of the model included. It
+    "yes": the procedure that chose the reference makes significantly fewer errors. The reference
     has no serious caveat, and finds at least two thirds of every class.
     "with care": not "yes", but significantly better by error, log-loss or balanced accuracy.
     "no": not significantly better by any of them.
@@ -318,15 +327,15 @@ class Verdict:
         own = f" {_own_error_in_words(self.own)}" if self.includes_choice else ""
         return (
             f"{self._advice_with_error()}{own}"
-            f"{_better_otherwise(self.standing, self.own.n_rows)} "
+            f"{_better_otherwise(self.model, self.standing, self.own.n_rows)} "
             f"{self._misses()}"
         )
 
     def _misses(self) -> str:
-        sentence = _misses(self.recalls)
+        sentence = _misses(self.model, self.recalls)
         if self.worse_split is None:
-            return sentence
-        return f"On {self._rows}, {sentence[:1].lower()}{sentence[1:]}"
+            return _capitalised(sentence)
+        return f"On {self._rows}, {sentence}"
 
     @property
     def _rows(self) -> str:
@@ -350,7 +359,7 @@ class Verdict:
             comparison = f"misclassifies no more: {constant} ({p})"
         errors = self._error_in_words()
         if self.worse_split is not None:
-            errors = f"{self.worse_split}. {errors[:1].upper()}{errors[1:]}"
+            errors = f"{self.worse_split}. {_capitalised(errors)}"
         return (
             f"{self._advice()}: {errors}. The constant classifier, which always predicts the most "
             f"frequent class, {comparison}."
@@ -361,8 +370,8 @@ class Verdict:
         interval = f"95 % interval {percent(self.low)} to {percent(self.high)}"
         if self.includes_choice:
             return (
-                f"with the choice of the model included, {error} of {self._rows} are misclassified "
-                f"({interval})"
+                f"if the model is chosen again for every fold, {error} of {self._rows} are "
+                f"misclassified ({interval})"
             )
         return f"it misclassifies {error} of {self._rows} ({interval})"
 
@@ -381,7 +390,7 @@ class Verdict:
 
     def _advice(self) -> str:
         if self.usable == "yes":
-            return f"{self.model[:1].upper()}{self.model[1:]} can be used"
+            return f"{_capitalised(self.model)} can be used"
         if self.usable == "with care":
             return f"Use {self.model} with care"
         if self.threshold is None:
@@ -409,26 +418,27 @@ class Verdict:
             )
         n_folds = len(choice.choices)
         n_same = choice.choices.count(self.model)
+        again = "If the model is chosen again for every fold, from the rows of the other folds"
         if n_same == n_folds:
-            return (
-                f"Choosing again without the tested fold gives {self.model} in {n_same} of "
-                f"{n_folds} folds."
-            )
+            return f"{again}, {self.model} is chosen in all {n_folds} folds."
         others = sorted({*choice.choices} - {self.model})
+        chosen = f"{self.model} is chosen in {n_same} of {n_folds} folds, and otherwise"
+        if n_same == 0:
+            chosen = f"{self.model} is chosen in none of {n_folds} folds, but"
         return (
-            f"Choosing again without the tested fold gives {self.model} in {n_same} of {n_folds} "
-            f"folds, otherwise {listed(others, FEW)}. The error is then {error} ({low} to {high}): "
-            "the price of choosing."
+            f"{again}, {chosen} {listed(others, FEW)}. The error is then {error} ({low} to "
+            f"{high}). It includes the price of choosing."
         )
 
     def _at_threshold(self, threshold: Threshold) -> str:
         n_predicted = threshold.n_found + threshold.false_alarms
         precision = threshold.n_found / max(n_predicted, 1)
         return (
-            f"Its AUC is {loss_text(self.auc)}. Predicting class {threshold.label} when its "
-            f"posterior is at least {exact_number(threshold.value)} finds {threshold.n_found:,} of "
-            f"{threshold.of:,}, with {counted(threshold.false_alarms, 'false alarm')} (precision "
-            f"{percent(precision)}). The same rows chose this threshold, so new rows may do worse."
+            f"The AUC of {self.model} is {loss_text(self.auc)}. Predicting class {threshold.label} "
+            f"when its posterior is at least {exact_number(threshold.value)} finds "
+            f"{threshold.n_found:,} of {threshold.of:,}, with "
+            f"{counted(threshold.false_alarms, 'false alarm')} (precision {percent(precision)}). "
+            "This threshold was chosen on the same rows, so results on new rows may be worse."
         )
 
 
@@ -609,7 +619,7 @@ def _useful_threshold(model: Outcome) -> Threshold | None:
 
 
 def choice_document(choice: ChoiceEstimate | None) -> dict[str, object] | None:
-    """Return the error with the choice of the model included, as a dictionary for JSON."""
+    """Return the error of the whole procedure, which chooses the model, as JSON."""
     if choice is None:
         return None
     return {
@@ -634,15 +644,15 @@ def all_most_missed(recalls: Sequence[ClassRecall]) -> tuple[ClassRecall, ...]:
     return tuple(sorted(tied, key=lambda recall: -recall.of))
 
 
-def _misses(recalls: Sequence[ClassRecall]) -> str:
+def _misses(model: str, recalls: Sequence[ClassRecall]) -> str:
     """Return a sentence on the class with the lowest recall, or on all classes that tie."""
     tied = all_most_missed(recalls)
     worst = tied[0]
     n_missed = worst.of - worst.n_found
     if n_missed == 0:
-        return "It finds all rows of every class."
+        return f"{model} finds all rows of every class."
     others = [each for each in recalls if each not in tied and each.misses_half]
-    missed = _share_missed(tied)
+    missed = f"{model} misses {_share_missed(tied)}"
     if others:
         return f"{missed}, and at least half of the rows of {counted(len(others), 'other class')}."
     return f"{missed}."
@@ -655,7 +665,7 @@ def _share_missed(tied: Sequence[ClassRecall]) -> str:
     share = percent(n_missed / worst.of)
     if len(tied) == 1:
         rows = counted(worst.of, "row")
-        return f"It misses {n_missed:,} of {rows} of class {worst.label} ({share})"
+        return f"{n_missed:,} of {rows} of class {worst.label} ({share})"
     names = listed([str(each.label) for each in tied], FEW)
     counts = listed([f"{each.of - each.n_found:,} of {each.of:,}" for each in tied], FEW)
-    return f"It misses {share} of the rows of each of the classes {names} ({counts})"
+    return f"{share} of the rows of each of the classes {names} ({counts})"

@@ -180,10 +180,10 @@ class PredictiveCheck(Diagnostic):
         tests = f"distances {distances}, marginals {marginals}, {simulations} simulations"
         verdict = f"Data drawn from the model look like the real data ({tests})"
         if self.p_value <= LEVEL:
-            differences = "; ".join(self._differences())
+            differences = " and ".join(self._differences())
             verdict = (
-                f"Data drawn from the model do not look like the real data: {differences} "
-                f"({tests})"
+                "Data drawn from the model do not look like the real data. They differ most in "
+                f"{differences} ({tests})"
             )
         remarks = sample_remarks(self.n_used, self.n_rows) + column_remarks(self.left_out)
         return "; ".join([verdict, *remarks])
@@ -195,14 +195,14 @@ class PredictiveCheck(Diagnostic):
         differences = []
         if distances_p <= LEVEL:
             k = int(np.argmax(ratios[:, 0]))
-            differences.append(f"distances of class {python_scalar(self.classes[k])!r}")
+            label = python_scalar(self.classes[k])
+            differences.append(f"the distances of class {label!r} from its mean")
         if marginals_p <= LEVEL:
             marginals = ratios[:, 1:]
             of_class, of_feature = np.unravel_index(np.argmax(marginals), marginals.shape)
             feature = self.feature_names[of_feature]
-            differences.append(
-                f"{feature!r} in class {python_scalar(self.classes[of_class])!r}"
-            )
+            label = python_scalar(self.classes[of_class])
+            differences.append(f"the values of {feature!r} in class {label!r}")
         return differences
 
 

@@ -195,7 +195,7 @@ def _facts(findings: Findings) -> page.Facts:
         low, high = verdict.own.interval
         own = f"95 % interval {percent(low)} to {percent(high)}"
         facts = [
-            page.Fact("error, choice included", verdict.error, interval, "percent"),
+            page.Fact("error, model chosen in each fold", verdict.error, interval, "percent"),
             page.Fact(f"error of {verdict.model} itself", verdict.own.error, own, "percent"),
         ]
     else:
@@ -285,12 +285,12 @@ def next_step(findings: Findings) -> str:
     growth = findings.growth
     if growth is not None and growth.helps == "would help":
         return (
-            "Next: use the model as shown under How to use it, and collect more rows, which would "
-            "help."
+            "Next: use the model as shown in the section “How to use it” of the page, and collect "
+            "more rows, which would help."
         )
     return (
-        "Next: use the model as shown under How to use it. Once you know the classes of new rows, "
-        "check it on them with suffice report --against."
+        "Next: use the model as shown in the section “How to use it” of the page. Once you know "
+        "the classes of new rows, check the model on them with suffice report --against."
     )
 
 
@@ -304,9 +304,10 @@ def _is_worse_for_groups(errors: RealErrors, findings: Findings) -> bool:
 def _next_step_with_threshold(threshold: Threshold) -> str:
     return (
         "Next: decide how many false alarms you accept for each additional row of class "
-        f"{threshold.label}, and set the threshold under Where it errs. With a threshold of "
-        f"{exact_number(threshold.value)}, it would find {threshold.n_found:,} of "
-        f"{threshold.of:,}, with {counted(threshold.false_alarms, 'false alarm')}."
+        f"{threshold.label}, and choose the threshold in the section “Where it errs” of the page. "
+        f"With a threshold of {exact_number(threshold.value)}, the model would find "
+        f"{threshold.n_found:,} of {threshold.of:,}, with "
+        f"{counted(threshold.false_alarms, 'false alarm')}."
     )
 
 

@@ -87,7 +87,15 @@ def checks_in_words(checks: tuple[page.Check, ...], n_rows: int) -> str:
         return "A test of its probabilities finds no evidence of miscalibration."
     if not doubted:
         return f"No evidence against the model in any of {n_tested} tests."
-    sentences = [f"Tests reject {listed([check.subject for check in doubted])}."]
+    return _rejections_in_words(doubted, n_rows)
+
+
+def _rejections_in_words(doubted: list[page.Check], n_rows: int) -> str:
+    """Return which assumptions tests reject, and what that affects."""
+    beginning = "A test rejects this assumption of the model"
+    if len(doubted) > 1:
+        beginning = "Tests reject these assumptions of the model"
+    sentences = [f"{beginning}: {'; '.join(check.subject for check in doubted)}."]
     if any(check.concerns_answer for check in doubted):
         sentences.append(
             "The miscalibrated probabilities are among the caveats of the answer."
@@ -147,29 +155,26 @@ def _checks(findings: Findings, gaussian: GaussianRows | None) -> tuple[page.Che
         names = gaussian.rows.columns
         moments = Moments.of(gaussian.x, table.labels, table.weight, names=names)
         checks.append(
-            _check("one covariance for all classes", question, lambda: box_m(moments))
+            _check("all classes share one covariance", question, lambda: box_m(moments))
         )
     if not is_average:
         question = f"Is each class Gaussian, as {findings.name} assumes?"
         checks.append(
             _check(
-                "Gaussian classes",
+                "each class is Gaussian",
                 question,
                 lambda: normality(gaussian.x, table.labels, max_rows=ROWS_OF_A_CLASS),
             )
         )
     if findings.fast:
         return tuple(checks)
-    question = "Do rows drawn from the model look like the real ones?"
+    simulated = "the model"
     if is_average:
-        question = (
-            "Do rows drawn from its best Gaussian (used only for densities) look like the real "
-            "ones?"
-        )
+        simulated = "its best Gaussian (used only for densities)"
     checks.append(
         _check(
-            "rows simulated from the model",
-            question,
+            f"rows drawn from {simulated} look like the real ones",
+            f"Do rows drawn from {simulated} look like the real ones?",
             lambda: predictive_check(
                 gaussian.model,
                 gaussian.rows,

@@ -12,7 +12,7 @@ from suffice.typing import Floats
 Tone: TypeAlias = Literal["plain", "lead", "note", "good", "caution", "yes", "with care", "no"]
 Cell: TypeAlias = float | str | None  # a raw value; None is shown as a dash
 Values: TypeAlias = Floats | tuple[float, ...]
-CALIBRATION = "calibrated probabilities"  # the subject of the calibration check
+CALIBRATION = "its probabilities match the observed frequencies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +285,7 @@ class Code:
 class Check:
     """A question about the model, and the answer."""
 
-    subject: str  # what is tested, as a noun phrase
+    subject: str  # what is tested: a sentence without its full stop
     question: str
     verdict: str
     answer: str

@@ -221,8 +221,8 @@ def _over_features(findings: Findings, drawn: Codes, axes: list[int]) -> page.Pl
     x = findings.sample.table.x[drawn][:, axes]
     names = [findings.sample.names[j] for j in axes]
     caption = (
-        "Held-out predictions of some rows over the two numbers that separate the classes most; "
-        "outlined rows were misclassified. Select a row to see it everywhere."
+        "Held-out predictions of some rows over the two numeric columns that separate the classes "
+        "most. Outlined rows were misclassified. Select a row to highlight it everywhere."
     )
     return page.Plot(
         key="features",

@@ -314,7 +314,10 @@ def _canonical_structure(findings: Findings) -> list[page.Block]:
         for i in range(n_shown)
     ]
     table = page.DataTable(
-        caption="Canonical structure: correlation within classes of features and coordinates",
+        caption=(
+            "Canonical structure: correlations between features and discriminant coordinates "
+            "within the classes"
+        ),
         columns=("feature", *headings),
         styles=("text", *["signed"] * n_shown),
         rows=tuple(body),

@@ -102,7 +102,8 @@ class DocumentedTable:
                 time=None if time is None else taken(time, kept),
                 dates=dates,
             )
-            note = f"{counted(read.n_rows - len(kept), 'row')} of weight zero left out"
+            n_rows = counted(read.n_rows - len(kept), "row")
+            note = f"rows with weight zero are left out: {n_rows}"
             return replace(without_zeros, notes=(*without_zeros.notes, note))
         table, encoding = read.encoded()
         if np.isinf(table.x).any():
@@ -240,7 +241,7 @@ def _notes_on_columns(table: Table) -> tuple[str, ...]:
     names = [f"{column.name!r} ({column.reason})" for column in left_out]
     names.extend(f"{column.name!r} (always the same)" for column in constant)
     if names:
-        notes.append(f"columns left out: {listed(names)}")
+        notes.append(f"these columns are left out: {listed(names)}")
     return tuple(notes)
 
 
@@ -248,10 +249,7 @@ def _note_on_categories(columns: Sequence[Category]) -> str:
     names = []
     for column in columns:
         n_levels = counted(column.n_levels - column.missing, "level")
+        if column.missing:
+            n_levels = f"{n_levels} and missing"
         names.append(f"{column.name} ({n_levels})")
-    if any(column.missing for column in columns):
-        return (
-            "categories, encoded as indicators of all levels but one; missing values are a level: "
-            f"{listed(names)}"
-        )
-    return f"categories, encoded as indicators of all levels but one: {listed(names)}"
+    return f"these categories are encoded as indicators of all levels but one: {listed(names)}"

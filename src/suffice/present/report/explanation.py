@@ -49,7 +49,7 @@ def explanation(findings: Findings) -> page.Section:
     charts = RowCharts.of(findings)
     if charts.features is not None:
         details.append(charts.features)
-        folded.append("rows over two columns")
+        folded.append("rows plotted over two columns")
     model_blocks = chosen_model(findings)
     n_open = 2 if _is_explained_by_coefficients(findings) else 1
     blocks.extend(model_blocks[:n_open])  # a description of the model, and its coefficients
@@ -480,11 +480,10 @@ def _coefficients(findings: Findings) -> page.DataTable | None:
         return None
     order = np.argsort(-np.abs(weights).max(0) * features.scales, kind="stable")
     shown = order[:MOST_COEFFICIENTS]
-    caption = "Coefficients: change of a class's score for one unit of a feature"
-    if features.are_scaled:
-        caption = (
-            "Coefficients: change of a class's score for one unit of a feature after scaling"
-        )
+    feature = "scaled feature" if features.are_scaled else "feature"
+    caption = (
+        f"Coefficients: change of the score of each class when a {feature} rises by one unit"
+    )
     score_names = _score_names(findings.class_names, len(weights))[:MOST_CLASSES]
     n_scores = len(score_names)
     intercept = ("intercept", *np.ravel(model.intercept_)[:n_scores].tolist())
@@ -712,12 +711,11 @@ def _means_table(findings: Findings, order: Codes, note_on_order: str) -> page.D
 
 
 def _weights_table(findings: Findings, weights: Floats, order: Codes) -> page.DataTable:
-    caption = "Change of a class's score for one standard deviation (all rows) of a feature"
-    if findings.gaussian.moments_.power is not None:
-        caption = (
-            "Change of a class's score for one standard deviation (all rows) of a feature, "
-            "transformed"
-        )
+    feature = "feature" if findings.gaussian.moments_.power is None else "transformed feature"
+    caption = (
+        f"Change of the score of each class when a {feature} rises by one standard deviation of "
+        "all rows"
+    )
     score_names = _score_names(findings.class_names, len(weights))
     body = [(findings.data.names[j], *weights[:, j].tolist()) for j in order]
     return page.DataTable(

@@ -41,7 +41,7 @@ def _would_more_rows_help(findings: Findings) -> str:
 
 
 def _learning_curve(findings: Findings) -> page.Plot | None:
-    """Return the error by the number of training rows; None if it was not computed."""
+    """Return the error against the number of training rows; None if it was not computed."""
     growth = findings.growth
     if growth is None:
         return None
@@ -71,9 +71,9 @@ def _learning_curve(findings: Findings) -> page.Plot | None:
     return page.Plot(
         key="growth",
         caption=(
-            "Error on held-out rows by the number of training rows: observed with part of the "
-            f"rows (mean of {growth.n_repeats} random splits), and expected with all rows and "
-            "more, with its 95 % interval."
+            "Error on held-out rows against the number of training rows. Observed: after training "
+            f"on part of the rows (mean of {growth.n_repeats} random splits). Expected: for all "
+            "rows and for more rows than there are, with a 95 % interval."
         ),
         x=page.Axis("training rows", float(sizes[0]), float(expected_sizes[-1]), log=True),
         y=page.Axis("error, %", 0.0, min(100.0, 1.05 * highest)),

@@ -64,7 +64,7 @@ def misclassified(findings: Findings, outliers: Outliers | None) -> page.Section
         _confusion_matrix(findings, by_class, order),
     ]
     details: list[page.Block] = [_recall_and_precision(findings, counts)]
-    folded = ["By class"]
+    folded = ["recall and precision of each class"]
     thresholds = threshold_chart(findings)
     if thresholds is not None:
         blocks.append(thresholds)
@@ -83,7 +83,7 @@ def misclassified(findings: Findings, outliers: Outliers | None) -> page.Section
         blocks.append(_worst_predictions(findings, worst))
         reasons = _reasons_for_worst_predictions(findings, worst)
         details.extend(reasons)
-        folded.extend(["why these rows"] if reasons else [])
+        folded.extend(["reasons for the worst predictions"] if reasons else [])
     if outliers is not None and outliers.n_flagged:
         details.append(_least_likely_rows(findings, outliers))
         folded.append("outliers")
@@ -92,7 +92,7 @@ def misclassified(findings: Findings, outliers: Outliers | None) -> page.Section
         title="Where it errs",
         blocks=tuple(blocks),
         details=tuple(details),
-        more=listed(folded),
+        more=f"More: {listed(folded)}",
     )
 
 
@@ -171,7 +171,7 @@ def _recall_and_precision(findings: Findings, counts: Floats) -> page.DataTable:
         findings.class_names, n_true.tolist(), recall.tolist(), precision.tolist(), strict=True
     )
     return page.DataTable(
-        caption="By class",
+        caption="Recall and precision of each class",
         columns=("class", findings.counted, "recall", "precision"),
         styles=("text", "count", "percent", "percent"),
         rows=tuple(body),
@@ -273,15 +273,16 @@ def _reasons_for_worst_predictions(
     for named, parts in zip(worst.named(findings), worst.parts.values.tolist(), strict=True):
         body.append((*named, *parts))
     table = page.DataTable(
-        caption="Why the worst predictions are wrong",
+        caption="What speaks against the true class in the worst predictions",
         columns=(findings.sample.id_name, *_NAMED_COLUMNS, *worst.parts.names),
         styles=(*_NAMED_STYLES, *["signed"] * len(worst.parts.names)),
         rows=tuple(body),
         note=(
-            "By a model that had not seen the row: the log odds of the most probable wrong class "
-            "against the true one. The sum starts from a typical row: the row of the true class "
-            "nearest to the class mean. Each column adds its part. A positive sum means that the "
-            "wrong class is more probable. Posteriors below 2e-9 are treated as 2e-9."
+            "The table splits the log odds of the most probable wrong class against the true "
+            "class, computed by a model that had not seen the row. The sum starts from a typical "
+            "row: the row of the true class nearest to the class mean. Each column adds its part. "
+            "A positive sum means that the wrong class is more probable. Posteriors below 2e-9 "
+            "are treated as 2e-9."
         ),
         marked=worst.misclassified(findings),
         linked=True,

@@ -71,12 +71,13 @@ def _table_of_models(findings: Findings) -> page.DataTable:
         note=(
             "From, to: 95 % interval of the error (Wilson). p: test of equal error with "
             f"{findings.name} on the same rows (McNemar), adjusted for the number of pairs of "
-            "models (Bonferroni), except for the constant classifier. Intervals and tests allow "
-            f"for training rows that folds share. {LEVEL_IN_WORDS} "
-            "Brier and AUC: sum and mean over classes. Calib. error: expected calibration error of "
-            "the most probable class. Size: free parameters. Fit: time for one fold. Generative "
-            "models describe the columns of each class and derive posteriors by Bayes' rule; "
-            "discriminative models describe the posteriors or boundaries alone."
+            "models (Bonferroni), except for the constant classifier. Intervals and tests take "
+            f"into account that the folds share training rows. {LEVEL_IN_WORDS} "
+            "Brier: sum over the classes. AUC: mean over the classes. Calib. error: expected "
+            "calibration error of the most probable class. Size: number of free parameters. Fit: "
+            "time for one fold. Generative models describe the columns of each class and derive "
+            "posteriors by Bayes' rule; discriminative models describe the posteriors or "
+            "boundaries alone."
         ),
         marked=tuple(chosen),
     )
