@@ -131,7 +131,7 @@ def collect(
         yield sums if power is None else _of_transformed(sums, power, rows)
         return
     # most patterns of missing values have few rows, so blocks need not have many rows per pattern
-    block = 2 * _BLOCK_ROWS if has_missing else max(_BLOCK_ROWS, 128 * table.n_classes)
+    block = 4 * _BLOCK_ROWS if has_missing else max(_BLOCK_ROWS, 128 * table.n_classes)
 
     def chunk(lo: int, hi: int) -> ChunkSums:
         rows = table

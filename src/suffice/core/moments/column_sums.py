@@ -189,6 +189,8 @@ def total_of_chunks(chunks: Iterable[ChunkSums], table: Table, empty: Moments) -
     # a later check reports an overflow with its row and column
     with np.errstate(invalid="ignore", over="ignore"):
         total = reduce(merged, (with_sums(start, sums) for sums in chunks))
+    if table.weight is None:  # each row adds 1 to the weight of its class
+        return replace(total, counts=total.weights.astype(np.intp))
     return replace(total, counts=np.bincount(table.codes, minlength=table.n_classes))
 
 

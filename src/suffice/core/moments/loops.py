@@ -98,8 +98,16 @@ def gather(x, rows, shift, by_column, tile):
     """Write x[rows] − shift, transposed, and zeros in the lanes up to a multiple of 8."""
     n = len(rows)
     d = x.shape[1]
-    quads = 0 if by_column else n - n % 4
+    lanes = (n + 7) // 8 * 8
     # unsigned indices need no test for negative indices
+    if by_column:
+        for j in range(d):
+            column = x[:, j]
+            for p in range(n):
+                tile[j, np.uintp(p)] = column[np.uintp(rows[p])] - shift[j]
+            tile[j, n:lanes] = 0.0
+        return lanes
+    quads = n - n % 4
     for p in range(0, quads, 4):
         r0 = np.uintp(rows[p])
         r1 = np.uintp(rows[p + 1])
@@ -119,7 +127,6 @@ def gather(x, rows, shift, by_column, tile):
             tile[j, p1] = z1
             tile[j, p2] = z2
             tile[j, p3] = z3
-    lanes = (n + 7) // 8 * 8
     for j in range(d):
         for p in range(quads, n):
             tile[j, p] = x[rows[p], j] - shift[j]

@@ -670,7 +670,9 @@ def _of_incomplete(
             log_slopes=log_slope_sums(power, rows),
         )
         rows = rows.with_rows(power.apply(rows.x), rows.names)
-    total = replace(empty, counts=rows.class_counts, weights=rows.class_weights)
+    counts = rows.class_counts
+    weights = counts.astype(np.float64) if rows.weight is None else rows.class_weights
+    total = replace(empty, counts=counts, weights=weights)
     # a check below reports an overflow with its row and column
     with np.errstate(invalid="ignore", over="ignore"):
         patterns, higher = incomplete_sums(rows, empty, storage, max_patterns)
