@@ -28,14 +28,14 @@ from suffice.evaluate.comparison.verdict import _balanced_accuracy, _useful_thre
 from suffice.evaluate.curves.reliability import reliability
 
 
-def row_losses(losses, *, overlap=0.0, grouped=False):
-    """Return the losses (2, M, n) of models named a, b, …, in 5 folds."""
+def row_losses(losses, *, overlap=0.0, grouped=False, n_folds=5):
+    """Return the losses (2, M, n) of models named a, b, …."""
     _, n_models, n = losses.shape
     return RowLosses(
         names=tuple("abcdef"[:n_models]),
         losses=losses,
         weights=np.ones(n),
-        folds=np.arange(n) % 5,
+        folds=np.arange(n) % n_folds,
         overlap=np.full(n_models, overlap),
         sizes=np.ones(n_models),
         readable=(False,) * n_models,
@@ -63,7 +63,9 @@ def test_differences_that_all_rows_share_through_training_rows_count():
         losses = rng.normal(size=(2, 2, n))
         # other training rows shift the mean difference, of variance σ²/n, by overlap · σ²/n
         losses[:, 0] += np.sqrt(2 * overlap / n) * rng.normal()
-        p.append(row_losses(losses, overlap=overlap).difference(LOG_LOSS, 0, 1).p_value)
+        # only one of the models depends on its training rows
+        rows = row_losses(losses, overlap=[overlap, 0.0])
+        p.append(rows.difference(LOG_LOSS, 0, 1).p_value)
     assert_uniform(p)
 
 
@@ -78,9 +80,25 @@ def test_any_pair_of_four_models_differs_in_five_percent():
     assert_rate(alarms, 0.035, 0.053)
 
 
+def test_differences_of_errors_of_few_rows():
+    """Every number of rows that one model alone misclassifies counts with its probability."""
+    n = 20
+    level = 0.0
+    for first in range(n + 1):
+        for second in range(n + 1 - first):
+            errors = np.zeros((2, n))
+            errors[0, :first] = 1
+            errors[1, first : first + second] = 1
+            found = row_losses(np.stack([errors, errors])).difference(ERROR, 0, 1)
+            if found.p_value <= 0.05:
+                counts = (first, second, n - first - second)
+                level += stats.multinomial(n, [0.25, 0.25, 0.5]).pmf(counts)
+    # conservative: two rows are added
+    assert 0.031 <= level <= 0.035
+
+
 @pytest.mark.parametrize(
-    ("n", "share", "least", "most"),
-    [(10, 0.3, 0.001, 0.01), (30, 0.2, 0.013, 0.03), (200, 0.3, 0.035, 0.053)],
+    ("n", "share", "least", "most"), [(30, 0.2, 0.013, 0.03), (200, 0.3, 0.035, 0.053)]
 )
 def test_differences_of_errors(n, share, least, most):
     rng = np.random.default_rng(3)
@@ -166,12 +184,14 @@ def test_weighted_rows_of_a_calibration_chart():
 
 def test_the_error_of_a_choice_counts_that_other_rows_lead_to_another_choice():
     rng = np.random.default_rng(9)
-    n, overlap = 150, CHOICE_SHARE * 5 / 4
+    n, n_folds = 150, 2
+    overlap = CHOICE_SHARE * n_folds / (n_folds - 1)
     missed = []
     for _ in range(1000):
         share = 0.3 + np.sqrt(0.21 * overlap / n) * rng.normal()
         errors = (rng.random((2, n)) < share).astype(float)
-        found = choice_estimate(row_losses(np.stack([errors, rng.normal(1, 1, (2, n))])))
+        losses = np.stack([errors, rng.normal(1, 1, (2, n))])
+        found = choice_estimate(row_losses(losses, n_folds=n_folds))
         missed.append(not found.low <= 0.3 <= found.high)
     assert_rate(missed, 0.03, 0.065)
 
@@ -189,21 +209,38 @@ def test_an_importance_of_three_rows_has_the_level_of_students_t():
     assert_exact_rate(below, 0.025)
 
 
+def balanced_accuracies(rng, n, k, n_repeats, *, known):
+    """Yield the gains of guesses, for rows of which a share is known."""
+    for _ in range(n_repeats):
+        truth = np.arange(n) % k
+        wrong = (rng.integers(0, k, n) != truth) & (rng.random(n) >= known)
+        rows = SimpleNamespace(weights=np.ones(n), truth=truth, wrong=wrong)
+        yield _balanced_accuracy(
+            SimpleNamespace(held_out=rows, n_rows=n, effective_rows=float(n))
+        )
+
+
 @pytest.mark.parametrize(("n", "k"), [(30, 2), (60, 3), (200, 2)])
 def test_a_balanced_accuracy_of_guesses(n, k):
     rng = np.random.default_rng(11)
-    p, is_better = [], []
+    gains = list(balanced_accuracies(rng, n, k, 3000, known=0.0))
+    assert_rate([gain.p_value <= 0.05 for gain in gains], 0.045, 0.075)
+    assert_rate([gain.is_better for gain in gains], 0.015, 0.04)
+    gains = balanced_accuracies(rng, n, k, 100, known=0.7)
+    assert_rate([gain.is_better for gain in gains], 0.9, 1.0)
+
+
+def test_a_balanced_accuracy_of_rows_that_share_training_rows():
+    rng = np.random.default_rng(17)
+    is_alarm = []
     for _ in range(3000):
-        truth = np.arange(n) % k
-        wrong = rng.integers(0, k, n) != truth
-        rows = SimpleNamespace(weights=np.ones(n), truth=truth, wrong=wrong)
-        gain = _balanced_accuracy(
-            SimpleNamespace(held_out=rows, n_rows=n, effective_rows=float(n))
-        )
-        p.append(gain.p_value)
-        is_better.append(gain.p_value <= 0.05 and gain.model > gain.constant)
-    assert_rate(np.array(p) <= 0.05, 0.045, 0.075)
-    assert_rate(is_better, 0.015, 0.04)
+        # other training rows shift the accuracy of 60 rows, of variance ¼/60, by as much again
+        share = 0.5 + np.sqrt(0.25 / 60) * rng.normal()
+        wrong = rng.random(60) < share
+        rows = SimpleNamespace(weights=np.ones(60), truth=np.arange(60) % 2, wrong=wrong)
+        model = SimpleNamespace(held_out=rows, n_rows=60, effective_rows=30.0)
+        is_alarm.append(_balanced_accuracy(model).p_value <= 0.05)
+    assert_rate(is_alarm, 0.04, 0.07)
 
 
 @pytest.mark.parametrize(("auc", "least", "most"), [(0.5, 0.0, 0.02), (0.75, 0.6, 1.0)])

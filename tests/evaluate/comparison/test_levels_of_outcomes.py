@@ -63,7 +63,7 @@ def test_the_interval_of_an_error_counts_independent_rows(kind):
             about["weight"] = rng.gamma(1, size=n)
         if kind == "groups":
             about["groups"] = np.arange(n) // 5
-            share = rng.beta(2.7, 6.3, n)[about["groups"]]
+            share = rng.beta(0.9, 2.1, n)[about["groups"]]
         if kind == "overlap":
             about["overlap"] = 1.0
             share = share + np.sqrt(0.21 / n) * rng.normal()
@@ -133,6 +133,18 @@ def test_a_model_as_good_as_the_constant_is_better_on_one_side():
         worse.append(Gain("log-loss", constant, model, found.p_value).is_better)
     assert_exact_rate(better, 0.025)
     assert_exact_rate(worse, 0.025)
+
+
+def test_a_model_with_a_lower_loss_than_the_constant_is_better():
+    rng = np.random.default_rng(10)
+    is_better = []
+    for _ in range(100):
+        losses = rng.normal(3, 1, size=(2, 3, 12))
+        losses[:, 0] -= 2.0
+        rows = with_constant(losses)
+        p = rows.difference(LOG_LOSS, 0, 2).p_value
+        is_better.append(Gain("log-loss", *rows.means[LOG_LOSS, [0, 2]], p).is_better)
+    assert_rate(is_better, 0.95, 1.0)
 
 
 def test_the_choice_between_models_as_good_as_the_constant_is_better_on_one_side():

@@ -154,6 +154,7 @@ def test_coefficients_and_odds_ratios_of_logistic_regression():
     assert_rate(np.array(p) <= 0.05, 0.02, 0.075)
     assert_rate(above, 0.01, 0.045)
     assert_rate(below, 0.01, 0.045)
+    assert_rate(np.array(above) | np.array(below), 0.03, 0.07)
 
 
 def test_any_of_four_normal_classes_is_rejected_in_five_percent():
