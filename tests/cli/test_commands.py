@@ -187,7 +187,7 @@ def test_every_model_is_fitted_saved_and_asked(ok, ok_json, run, refused, model,
         if verb in verbs:
             ok(*command)
         else:
-            assert "which has no" in refused(*command)
+            assert "has no densities" in refused(*command)
 
 
 def test_what_is_left_to_auto_is_chosen_from_rows(ok, refused):

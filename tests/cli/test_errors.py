@@ -43,7 +43,7 @@ CASES = {
     ),
     "empty": (["d.csv"], "", "is empty"),
     "mixed": (["d.csv", "-t", "t"], "x,t\n1,a\n2,b\noops,b\n3,a\n", "mixes numbers and text"),
-    "wrong delimiter": (["d.csv"], "a^t\n1^a\n2^b\n", "name that mark as the delimiter"),
+    "wrong delimiter": (["d.csv"], "a^t\n1^a\n2^b\n", "name that character as the delimiter"),
     "no target": (["d.csv"], "x,z\n1.5,2.5\n2.5,3.5\n", "which column holds the labels?"),
     "not a model": (["d.suffice"], "x,y\n", "is not a suffice file, or is damaged"),
 }

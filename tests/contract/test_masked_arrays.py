@@ -77,7 +77,7 @@ def test_validation_and_scoring_take_masked_cells_as_missing(tables, tmp_path):
     answers = []
     for number, rows in enumerate((masked, holes)):
         path = tmp_path / f"{number}.csv"
-        with pytest.warns(SufficeWarning, match="no column names"):
+        with pytest.warns(SufficeWarning, match="without column names"):
             sf.streams.predict_stream(model, rows, path)
         answers.append(path.read_text())
     assert answers[0] == answers[1]

@@ -293,7 +293,7 @@ def test_no_rows_give_no_answers(model, frame, tmp_path):
 def test_a_blank_line_among_new_rows_is_told(model, frame, write, tmp_path):
     path = write(frame[:20], "in.csv")
     path.write_text(path.read_text() + "\n")
-    with pytest.warns(SufficeWarning, match="1 line has fewer fields .*, line 22 the first"):
+    with pytest.warns(SufficeWarning, match="1 line has fewer fields .*the first is line 22"):
         predict_stream(model, path, tmp_path / "out.csv")
 
 

@@ -117,7 +117,7 @@ def degenerate(rng):
 def test_an_empty_column_is_named_and_changes_nothing(iris):
     X, y = iris
     more = np.c_[X, np.full(150, np.nan)]
-    with pytest.warns(DegenerateDataWarning, match="constant: 'x4', 'x4 missing'"):
+    with pytest.warns(DegenerateDataWarning, match="columns 'x4', 'x4 missing' are constant"):
         found = AutoGaussian().fit(more, y)
     expected = AutoGaussian().fit(X, y).predict_proba(X)
     np.testing.assert_allclose(found.predict_proba(more), expected, rtol=1e-9)

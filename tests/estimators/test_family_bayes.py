@@ -258,7 +258,7 @@ def test_files_keep_every_setting(tmp_path, iris, estimator):
         ),
         (
             {"estimate": NormalInverseWishart(np.ones(4), 1, np.eye(4), -90, use="map")},
-            "too few for a most probable",
+            "too few for a posterior mode",
         ),
         (
             {

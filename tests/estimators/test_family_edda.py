@@ -127,7 +127,7 @@ def test_a_class_without_enough_rows_borrows_with_a_warning(iris, code):
     if code == "EEV":
         est.fit(X[rows], y[rows])  # volume and shape are shared: none of its own is needed
     else:
-        with pytest.warns(DegenerateDataWarning, match="class 'setosa': covariance rank"):
+        with pytest.warns(DegenerateDataWarning, match="covariance of class 'setosa'"):
             est.fit(X[rows], y[rows])
     assert np.isfinite(est.predict_log_proba(X)).all()
     assert est.score(X, y) > 0.6

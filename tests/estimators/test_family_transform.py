@@ -163,7 +163,7 @@ def test_moments_of_transformed_rows_are_enough(iris):
         np.testing.assert_array_equal(fitted.predict_proba(X), one.predict_proba(X))
     with pytest.raises(MissingStatisticsError, match="power='yeo-johnson'"):
         QDA(power="yeo-johnson").fit_moments(Moments.of(X, y))
-    with pytest.raises(FeatureMismatchError, match="another power transform"):
+    with pytest.raises(FeatureMismatchError, match="a different power transform"):
         QDA(power=PowerTransform(np.ones(4))).fit_moments(moments)
 
 

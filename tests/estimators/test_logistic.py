@@ -424,7 +424,7 @@ class TestBadInput:
 
     def test_separable_classes_are_reported_with_their_features(self, iris):
         X = pd.DataFrame(iris[0], columns=["sl", "sw", "pl", "pw"])
-        with pytest.warns(SeparationWarning, match=r"by column 'pl'.*l2=1 was used"):
+        with pytest.warns(SeparationWarning, match=r"column 'pl' separates.*l2=1 was used"):
             fit = LogisticRegression(l2=0).fit(X, iris[1])
         assert not fit.separation_.complete
         assert fit.l2_ == 1.0

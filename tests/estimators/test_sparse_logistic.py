@@ -115,7 +115,7 @@ def test_columns_that_depend_on_others_are_found_without_a_penalty(newton):
 def test_separation_of_sparse_rows_is_reported(newton):
     X, y, _ = newton
     telling = sparse.csr_array((y == "a").astype(float)[:, None])
-    with pytest.warns(SeparationWarning, match="completely separated by column 90"):
+    with pytest.warns(SeparationWarning, match="column 90 separates the classes"):
         sf.LogisticRegression(0).fit(sparse.hstack([X, telling]).tocsr(), y)
 
 

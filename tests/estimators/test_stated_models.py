@@ -16,10 +16,10 @@ def lecture():
 
 
 def test_the_likelihood_of_no_rows_is_refused(lecture):
-    with pytest.raises(InvalidParameterError, match="has seen no rows"):
+    with pytest.raises(InvalidParameterError, match="has no training rows"):
         lecture.log_likelihood()
     for criterion in (lecture.model_.aic, lecture.model_.bic):
-        with pytest.raises(InvalidParameterError, match="has seen no rows"):
+        with pytest.raises(InvalidParameterError, match="has no training rows"):
             criterion(lecture.moments_)
 
 
@@ -60,7 +60,7 @@ def test_a_function_a_hyperplane_and_a_classifier_have_a_true_error(lecture):
 
 
 def test_what_is_no_rule_is_refused_with_a_reason(lecture):
-    with pytest.raises(InvalidParameterError, match="gives rows no class"):
+    with pytest.raises(InvalidParameterError, match="does not assign classes"):
         lecture.model_.true_error("lda")
     with pytest.raises(InvalidParameterError, match="class LDA"):
         lecture.model_.true_error(sf.LDA)

@@ -235,7 +235,7 @@ def test_other_packings_are_refused(tmp_path, method):
     with zipfile.ZipFile(path, "w", method) as archive:
         for name, data in members.items():
             archive.writestr(name, data)
-    with pytest.raises(FileFormatError, match="packed in another way"):
+    with pytest.raises(FileFormatError, match="compressed in a way"):
         sf.load(path)
 
 

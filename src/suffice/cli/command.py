@@ -141,8 +141,8 @@ def _refuse_little_memory() -> None:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < _LEAST_MEMORY:
         raise InvalidParameterError(
-            f"memory is limited to {limit >> 20:,} MiB (ulimit -v), and readers of files need "
-            f"{_LEAST_MEMORY >> 20:,} MiB of addresses: raise the limit"
+            f"memory is limited to {limit >> 20:,} MiB (ulimit -v), but reading files needs "
+            f"{_LEAST_MEMORY >> 20:,} MiB of address space: raise the limit"
         )
 
 

@@ -283,7 +283,7 @@ class Data:
         for name in ("features", "categorical"):
             if name in self.columns:
                 raise InvalidParameterError(
-                    f"--text {text} learns from the words of one column: leave out the option for "
+                    f"--text {text} uses only the words of that column: leave out the option for "
                     f"{name}"
                 )
 

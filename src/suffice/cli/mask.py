@@ -84,8 +84,8 @@ def mask(
     private = pairwise_masks.PrivateKey.load(key)
     if public_keys.pop(party, private.public) != private.public:
         raise InvalidParameterError(
-            f"{peers} states another public key for {party!r} than that of {key}: use the key of "
-            "this party"
+            f"{peers} names another public key for {party!r} than the public key of {key}: use "
+            "the key of this party"
         )
     masked = pairwise_masks.mask(
         load_moments(moments),

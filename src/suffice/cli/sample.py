@@ -77,7 +77,7 @@ def sample(
     classifier = load_classifier(model)
     if not classifier.has_density:
         raise InvalidInputError(
-            f"{model} holds a model which has no densities to draw rows from: fit a Gaussian "
+            f"the model in {model} has no densities, so it cannot draw rows: fit a Gaussian "
             "model, such as lda"
         )
     if not label:

@@ -188,7 +188,8 @@ class PowerTransform:
         if is_infinite.any():
             row, column = np.argwhere(is_infinite)[0]
             raise InvalidInputError(
-                f"row {row}, column {column}: infinite, or too large to transform"
+                f"row {row}, column {column}holds a number that is infinite or too large to "
+                "transform"
             )
         return y
 
@@ -344,7 +345,7 @@ def parse_power(power: object, table: Table) -> PowerTransform:
         transform = transform.select(np.arange(n_numbers))  # indicators are not transformed
     if transform.n_features != n_numbers:
         raise FeatureMismatchError(
-            f"the transform knows {transform.n_features} features, X has {n_numbers}"
+            f"the transform was fitted to {transform.n_features} features, but X has {n_numbers}"
         )
     return transform
 
@@ -412,7 +413,7 @@ def _centre(x: Floats, w: Floats, name: str) -> float:
         mean = _mean(z, w)
         scale = np.sqrt(_mean(np.square(z - mean), w))
     if scale <= SMALLEST:
-        raise InvalidInputError(f"the squares of column {name} vanish: rescale it")
+        raise InvalidInputError(f"the squares of column {name} underflow to zero: rescale it")
     if not scale < np.inf:
         raise InvalidInputError(f"the squares of column {name} overflow: rescale it")
     step = 2.0 ** (np.floor(np.log2(scale)) - GRID)

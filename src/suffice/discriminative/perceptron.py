@@ -64,7 +64,7 @@ class PerceptronLearning:
             )
         if self.record == "mistakes" and self.method != "stochastic":
             raise InvalidParameterError(
-                "record='mistakes' is for plain stochastic steps: use record=True"
+                "record='mistakes' needs method='stochastic': use that method, or record=True"
             )
 
 

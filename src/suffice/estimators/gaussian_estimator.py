@@ -783,8 +783,8 @@ def _require_power(moments: Moments, power: PowerLike) -> None:
         collected = collected.select(np.arange(moments.schema.n_numbers))
     if isinstance(power, PowerTransform) and not power.equals(collected):
         raise FeatureMismatchError(
-            "the moments were taken with another power transform than the estimator's: leave "
-            "power out of the estimator"
+            "the moments were collected with a different power transform from that of the "
+            "estimator: leave power out of the estimator"
         )
 
 

@@ -86,7 +86,7 @@ def _filling_later_gaps(encoding: Encoding, table: Table) -> Encoding:
 def refuse_mixed_batch() -> NoReturn:
     """Raise because a batch is a mixed table, which other batches may code otherwise."""
     raise InvalidInputError(
-        "partial_fit takes complete numeric rows only: encode all by one TableEncoder"
+        "partial_fit takes complete numeric rows only: encode all batches with one TableEncoder"
     )
 
 

@@ -468,17 +468,17 @@ def _separation_message(
     separation: Separation,
     names: tuple[str, ...] | None,
 ) -> str:
-    kind = "completely separated" if separation.complete else "separated except for ties"
-    columns = ""
+    separated = "the classes are separated"
     if len(separation.features):
-        columns = f" by {_named(separation.features, names)}"
+        verb = "separates" if len(separation.features) == 1 else "separate"
+        separated = f"{_named(separation.features, names)} {verb} the classes"
+    ties = "" if separation.complete else ", except for rows on the boundary"
     n = fit.problem.objective.design.table.n_rows
     d = fit.moments.n_features
     few_rows = f" (there are {n} rows for {d} features)" if n <= d + 1 else ""
     return (
-        f"the classes are {kind}{columns}{few_rows}, so no finite maximum-likelihood "
-        f"coefficients exist: l2={fit.l2:g} was used instead of l2=0. Set l2 > 0 yourself, or "
-        "drop those columns"
+        f"{separated}{ties}{few_rows}, so no finite maximum-likelihood coefficients exist: "
+        f"l2={fit.l2:g} was used instead of l2=0. Set l2 > 0 yourself, or drop those columns"
     )
 
 

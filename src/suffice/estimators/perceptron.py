@@ -166,7 +166,7 @@ class Perceptron(linear.LinearDecisions):
             return PerceptronLearning(learning)
         if learning.record == "mistakes" and self.variant != "plain":
             raise InvalidParameterError(
-                "record='mistakes' is for plain stochastic steps: use record=True"
+                "record='mistakes' needs variant='plain': use that variant, or record=True"
             )
         return learning
 

@@ -117,8 +117,8 @@ def _parts(fitted: Any) -> PortableParts:
         )
     if not hasattr(fitted, "predict_proba"):
         raise InvalidParameterError(
-            f"{type(fitted).__name__} cannot be saved: it predicts no probabilities, and a "
-            "file serves only classifiers that do; calibrate it, or save another"
+            f"{type(fitted).__name__} cannot be saved, because it predicts no probabilities: "
+            "calibrate it, or save another classifier"
         )
     return PortableParts(
         fitted=fitted,

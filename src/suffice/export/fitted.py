@@ -34,8 +34,8 @@ def single_model(classifier: Classifier) -> ClassModel | LinearModel:
         )
     if isinstance(classifier.model, (PredictedModel, FilledModel)):
         raise InvalidParameterError(
-            "a pipeline, or a model of another library, has no formula that suffice exports: serve "
-            "it with suffice predict, or export it with that library"
+            "a pipeline, or a model of another library, has no formula that suffice exports: "
+            "predict with suffice predict, or export it with that library"
         )
     return classifier.model
 

@@ -167,7 +167,8 @@ def _column_input(graph: Graph, column: Column) -> Any:
     """Return the declaration of the input for one column of a mixed table."""
     if column.name in ("", "label", "probabilities"):
         raise InvalidParameterError(
-            f"column {column.name!r} has the name of an output of the graph, or none: rename it"
+            f"column {column.name!r} has the name of an output of the graph, or no name: rename "
+            "it"
         )
     kind = "DOUBLE" if column.kind == "number" else "STRING"
     return graph.declaration(column.name, kind, ["n", 1])

@@ -97,8 +97,8 @@ def column_names(classifier: Classifier, columns: str | Sequence[str] | None) ->
     d = classifier.n_features
     if columns is None and not classifier.columns:
         raise FeatureMismatchError(
-            f"the model knows no column names: name its {d} columns, in order, "
-            "by columns=[...] of to_sql, or fit it on a frame"
+            f"the model was fitted without column names: name its {d} columns, in order, with "
+            "columns=[...] of to_sql, or fit it on a frame"
         )
     names = _as_list(classifier.columns if columns is None else columns)
     if len(names) != d:

@@ -176,7 +176,7 @@ def _refuse_bombs(archive: zipfile.ZipFile, size: int) -> None:
     total = 0
     for member in archive.infolist():
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ValueError("a member is packed in another way than ours")
+            raise ValueError("a member is compressed in a way that suffice does not use")
         total += member.file_size
     if total > max(_PLENTY, _DENSEST * size):
         raise ValueError(f"{size:,} bytes claim to hold {total:,}")

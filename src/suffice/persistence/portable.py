@@ -172,7 +172,7 @@ def _require_size(
     if (found_features, found_classes) != (n_features, n_classes):
         raise FileFormatError(
             f"the file holds a classifier of {found_features} features and {found_classes} "
-            f"classes, and its header speaks of {n_features} and {n_classes}: it was altered"
+            f"classes, but its header states {n_features} and {n_classes}: the file was altered"
         )
 
 

@@ -83,7 +83,7 @@ class Receipt:
         """Return the receipt for the result of ``to_json``; raise a ValueError if it is invalid."""
         fields = dict(document)
         if fields.pop("suffice") != _KIND or fields.pop("format") != _FORMAT:
-            raise ValueError("its kind or format is another")
+            raise ValueError("its kind or format is unknown")
         features = fields.pop("features")
         receipt = cls(features=None if features is None else tuple(features), **fields)
         RoundingGrid.from_json(receipt.grid)

@@ -270,10 +270,10 @@ def test_a_level_that_a_class_never_has_is_normal(learning):
 def test_numbers_without_variance_and_copied_categories_are_told():
     df, y = frame(np.random.default_rng(8))
     df["a"] = np.where(y == 0, 1.0, df["a"])
-    with pytest.warns(DegenerateDataWarning, match="constant: 'a'"):
+    with pytest.warns(DegenerateDataWarning, match="column 'a' is constant"):
         estimate(summed(df, y)[0], Settings())
     copied = df.assign(a=np.arange(len(y)) * 1.0, again=df["colour"])
-    with pytest.warns(DegenerateDataWarning, match="combinations of other columns") as told:
+    with pytest.warns(DegenerateDataWarning, match="combinations? of other columns") as told:
         estimate(summed(copied, y)[0], Settings())
     assert len(told) == 1
 

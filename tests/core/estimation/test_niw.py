@@ -268,7 +268,7 @@ def test_most_probable_priors_of_a_uniform_prior_are_frequencies():
 
 def test_priors_without_a_mode_are_refused():
     with pytest.raises(
-        InvalidParameterError, match=r"Dirichlet\(alpha=0\.5\) has no most probable priors"
+        InvalidParameterError, match=r"Dirichlet\(alpha=0\.5\) does not give the priors"
     ):
         class_priors(Dirichlet(0.5), np.arange(2), np.ones(2), at_mode=True)
     with pytest.raises(InvalidInputError, match="no class has any weight"):

@@ -92,11 +92,20 @@ def test_a_lacking_column_is_named_with_the_nearest():
         roles_for_predicting(source, ["petal_length", "b"], 2)
 
 
+def test_lacking_columns_that_differ_by_case_are_renamed():
+    source = open_source(pl.DataFrame({"Petal_Length": N, "Petal_Width": N, "b": N}))
+    renamed = "rename 'Petal_Length' to 'petal_length' and 'Petal_Width' to 'petal_width'"
+    with pytest.raises(FeatureMismatchError, match=renamed):
+        roles_for_predicting(source, ["petal_length", "petal_width"], 2)
+    with pytest.raises(FeatureMismatchError, match="it has 'Petal_Length'"):
+        roles_for_predicting(source, ["sepal_length", "sepal_width"], 2)
+
+
 def test_a_model_without_names_takes_numeric_columns_in_order():
     source = open_source(pl.DataFrame({"id": range(6), "b": N, "t": ["u"] * 6, "a": N}))
-    with pytest.warns(SufficeWarning, match="taking 'b', 'a' in this order"):
+    with pytest.warns(SufficeWarning, match="uses 'b', 'a' in this order"):
         assert roles_for_predicting(source, None, 2).features == ("b", "a")
-    with pytest.raises(FeatureMismatchError, match=r"takes 3 numeric columns, but .* has 2"):
+    with pytest.raises(FeatureMismatchError, match=r"3 numeric columns, but .* has 2"):
         roles_for_predicting(source, None, 3)
 
 

@@ -164,9 +164,9 @@ def test_a_counted_file_that_is_gone_is_refused_by_name(files, tmp_path):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"columns": ["b"]}, r"features \['a', 'b'\], now it is \['b'\]"),
-        ({"storage": "pooled"}, "storage 'auto', now it is 'pooled'"),
-        ({"fourth": True}, "fourth False, now it is True"),
+        ({"columns": ["b"]}, r"features \['a', 'b'\], which is now \['b'\]"),
+        ({"storage": "pooled"}, "storage 'auto', which is now 'pooled'"),
+        ({"fourth": True}, "fourth False, which is now True"),
     ],
 )
 def test_another_question_to_the_same_checkpoint_is_refused(files, tmp_path, change, told):
@@ -251,9 +251,9 @@ def test_a_checkpoint_needs_files_each_once(files, tmp_path):
 @pytest.mark.parametrize(
     ("before", "now", "told"),
     [
-        ({}, {"na_values": ["-1"]}, r"na_values None, now it is \['-1'\]"),
-        ({"na_values": ["-1"]}, {}, r"na_values \['-1'\], now it is None"),
-        ({}, {"delimiter": ","}, "delimiter None, now it is ','"),
+        ({}, {"na_values": ["-1"]}, r"na_values None, which is now \['-1'\]"),
+        ({"na_values": ["-1"]}, {}, r"na_values \['-1'\], which is now None"),
+        ({}, {"delimiter": ","}, "delimiter None, which is now ','"),
     ],
 )
 def test_other_settings_of_text_are_refused(tmp_path, before, now, told):
@@ -285,7 +285,7 @@ def test_other_categories_are_another_question(tmp_path):
     (tmp_path / "rows.csv").write_text(f"code,x,t\n{rows}")
     scan = tmp_path / "rows.csv", "t"
     sf.summarize(*scan, checkpoint=tmp_path / "ck")
-    with pytest.raises(CheckpointError, match=r"categorical \[\], now it is \['code'\]"):
+    with pytest.raises(CheckpointError, match=r"categorical \[\], which is now \['code'\]"):
         sf.summarize(
             *scan, checkpoint=tmp_path / "ck", columns=sf.Columns(categorical=["code"])
         )

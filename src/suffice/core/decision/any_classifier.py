@@ -82,8 +82,8 @@ def as_predictor(rule: RuleLike) -> Predictor:
     if callable(rule):
         return FunctionRule(rule)
     raise InvalidParameterError(
-        f"the rule is {rule!r}, which gives rows no class: pass a fitted classifier, a boundary, "
-        "or a function that takes rows (n, d) and returns n labels"
+        f"the rule is {rule!r}, which does not assign classes to rows: pass a fitted classifier, "
+        "a boundary, or a function that takes rows (n, d) and returns n labels"
     )
 
 

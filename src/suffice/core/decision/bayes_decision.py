@@ -65,7 +65,8 @@ class Decision:
         k = self.n_classes
         if costs.shape != (k, k):
             raise InvalidParameterError(
-                f"costs has shape {costs.shape}, but {k} classes need ({k}, {k}): [action, truth]"
+                f"costs has shape {costs.shape}, but {k} classes need ({k}, {k}), with a row for "
+                "each action and a column for each true class"
             )
         costs.flags.writeable = False
         object.__setattr__(self, "costs", costs)

@@ -368,8 +368,8 @@ class Classifier:
         """Return Σ log p(x, y) over the rows behind these sums; the rows are not needed."""
         if is_stated(moments):
             raise InvalidParameterError(
-                "the model was stated by its parameters and has seen no rows, so its training "
-                "rows have no likelihood: give rows X and labels y, or the moments of rows"
+                "the model was made from known parameters, so it has no training rows whose "
+                "likelihood could be computed: give rows X and labels y, or the moments of rows"
             )
         encoding = moments.encoding
         numbers = moments.select(encoding.kept) if encoding else moments
@@ -485,8 +485,8 @@ def classifier_of(fitted: Any) -> Classifier:
     classifier = fitted.model_ if hasattr(type(fitted), "model_") else None
     if not isinstance(classifier, Classifier):
         raise InvalidParameterError(
-            f"{type(fitted).__name__} is not a classifier of suffice: give a model of one density "
-            "for each class, a linear one, or an average of them"
+            f"{type(fitted).__name__} is not a classifier of suffice: give a model with one "
+            "density for each class, a linear model, or an average of such models"
         )
     if classifier.notations is None:
         return replace(classifier, notations=fitted._notations)

@@ -126,8 +126,9 @@ class Predictions:
         expected = (len(labels), len(columns))
         if logs.shape != expected:
             raise InvalidInputError(
-                f"posteriors have shape {logs.shape}, expected {expected}: a row per label of y, a "
-                f"column per class {columns.tolist()}; pass classes= where y lacks some"
+                f"posteriors have shape {logs.shape}, expected {expected}: one row for each "
+                f"label of y, and one column for each class {columns.tolist()}; if some classes "
+                "do not occur in y, pass classes="
             )
         bad = np.flatnonzero(np.isnan(logs).any(axis=1))
         if len(bad):

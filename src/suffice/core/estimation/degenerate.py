@@ -125,23 +125,31 @@ class RankDeficiency:
         members = moments.classes[group_of == self.group]
         classes = f"{noun_for(len(members), 'class')} {quoted(members, _MOST_NAMED)}"
         weight = float(moments.weights[group_of == self.group].sum())
+        covariance = f"the covariance of {classes} (weight {weight:g})"
         d = len(self.variances)
         if self.rank is not None:
             return (
-                f"{classes}: covariance rank {self.rank} < {d} at weight {weight:g} (fewer rows "
-                "than features)"
+                f"{covariance} has rank {self.rank} instead of {d}: there are fewer rows than "
+                "features"
             )
         rank = d - len(self.constant) - len(self.dependent)
         names = moments.feature_names or range(d)
         reasons = []
         if len(self.constant):
             columns = quoted([names[j] for j in self.constant], _MOST_NAMED)
-            reasons.append(f"constant: {columns}")
+            one = len(self.constant) == 1
+            reasons.append(
+                f"column {columns} is constant" if one else f"columns {columns} are constant"
+            )
         if len(self.dependent):
             columns = quoted([names[j] for j in self.dependent], _MOST_NAMED)
-            reasons.append(f"combinations of other columns: {columns}")
-        reason = "; ".join(reasons) or "nearly singular"
-        return f"{classes}: covariance rank {rank} < {d} at weight {weight:g} ({reason})"
+            reasons.append(
+                f"column {columns} is a combination of other columns"
+                if len(self.dependent) == 1
+                else f"columns {columns} are combinations of other columns"
+            )
+        reason = " and ".join(reasons) or "it is nearly singular"
+        return f"{covariance} has rank {rank} instead of {d}: {reason}"
 
 
 def warn_of_deficient(

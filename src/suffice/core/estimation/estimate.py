@@ -98,6 +98,6 @@ def warn_of_relative_weights(n_rows: int, total: float) -> None:
     """Warn if weights are too small to be numbers of rows, which the model takes them for."""
     if 2 * total < n_rows:
         warn(
-            f"the weights of {n_rows} rows sum to {total:.3g}: this model reads weights as numbers "
-            f"of rows; if they only compare rows, multiply them by {n_rows / total:.3g}"
+            f"the weights of {n_rows} rows sum to {total:.3g}: this model reads weights as "
+            f"numbers of rows; if they are only relative, multiply them by {n_rows / total:.3g}"
         )

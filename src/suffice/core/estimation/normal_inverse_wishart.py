@@ -264,8 +264,8 @@ def most_probable(
     for posterior in firsts:
         if not posterior.degrees + len(posterior.mean) + 1 + posterior.n_means > 0:
             raise InvalidParameterError(
-                f"the prior leaves {posterior.degrees:g} degrees of freedom, too few for a most "
-                "probable covariance: give it more, or add rows"
+                f"the prior leaves {posterior.degrees:g} degrees of freedom, too few for a "
+                "posterior mode of the covariance: give the prior more degrees, or add rows"
             )
     sigmas = np.stack([posterior.map_covariance for posterior in firsts])
     diagonals = np.diagonal(sigmas, axis1=1, axis2=2)

@@ -58,7 +58,7 @@ def check_priors(priors: Priors, *, at_mode: bool = False) -> None:
         )
     if isinstance(priors, Dirichlet) and at_mode and priors.alpha < 1:
         raise InvalidParameterError(
-            f"{priors!r} has no most probable priors: use alpha of at least 1 with "
+            f"{priors!r} does not give the priors a posterior mode: use alpha of at least 1 with "
             "estimate='map', or another estimate"
         )
 

@@ -54,8 +54,8 @@ class SemiSupervised:
             total = replace(total, counts=labelled_sums.counts)
             before = posterior
         warn(
-            f"EM over rows without a label stopped after {MOST_STEPS} steps, posteriors still "
-            f"changing by {change:.1g}: use a smaller weight for them",
+            f"EM over rows without a label stopped after {MOST_STEPS} steps, while posteriors "
+            f"still changed by {change:.1g}: use a smaller weight for them",
             NotConvergedWarning,
         )
         return total

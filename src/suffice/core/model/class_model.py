@@ -167,7 +167,7 @@ def row_count(n: object) -> int:
 def _refuse_marginal() -> NoReturn:
     raise InvalidParameterError(
         "this model has no marginal densities, so missing values can be neither integrated out "
-        "nor filled: use a model that reads categories as indicators, which has them"
+        "nor filled: use a model that encodes categories as indicators"
     )
 
 

@@ -304,6 +304,6 @@ class ComplementModel(CountModel):
 
 def _refuse_density() -> NoReturn:
     raise InvalidParameterError(
-        "the complement's scores are not log densities, so there is nothing to draw or to sum up: "
-        "use kind='multinomial'"
+        "the scores of kind='complement' are not log densities, so the model has no samples and "
+        "no log-likelihood: use kind='multinomial'"
     )

@@ -129,8 +129,9 @@ class MixedModel(WrappedModel):
     def _log_likelihood(self, moments: Moments) -> float:
         if moments.n_features != self.n_features:
             raise FeatureMismatchError(
-                f"the model reads {self.n_features} features, the moments have "
-                f"{moments.n_features}: select(encoding.kept) of the model's encoding"
+                f"the model has {self.n_features} features, but the moments have "
+                f"{moments.n_features}: pass moments.select(encoding.kept), with the encoding of "
+                "the model"
             )
         has_empty_cells = len(self.filled) > 0 or moments.patterns is not None
         if self.coefficients is not None and has_empty_cells:

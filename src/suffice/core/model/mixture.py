@@ -154,8 +154,8 @@ class MixtureModel(ClassModel):
 
     def _log_likelihood(self, moments: Moments) -> NoReturn:  # noqa: ARG002
         raise InvalidParameterError(
-            "the likelihood of a mixture cannot be read from moments, which do not know the "
-            "components of the rows: add up log_joint of the rows"
+            "the likelihood of a mixture cannot be computed from moments, which do not tell the "
+            "component of each row: sum log_joint over the rows"
         )
 
     @property

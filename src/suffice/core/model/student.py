@@ -122,8 +122,8 @@ class StudentModel(EllipticalModel):
 
     def _log_likelihood(self, moments: Moments) -> NoReturn:  # noqa: ARG002
         raise MissingStatisticsError(
-            "the likelihood of predictive densities cannot be read from moments: add up log_joint "
-            "of the rows, or use estimate='map' or 'plug-in'"
+            "the likelihood of predictive densities cannot be computed from moments: sum "
+            "log_joint over the rows, or use estimate='map' or 'plug-in'"
         )
 
     @property

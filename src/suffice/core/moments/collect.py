@@ -450,13 +450,13 @@ def refuse_vanishing(table: Table, means: Floats, squares: Floats) -> None:
             j = int(np.flatnonzero(largest)[0])
             if np.square(largest[j]) >= SMALLEST:
                 raise InvalidInputError(
-                    "products of sample_weight and squares vanish: the largest weight is "
-                    f"{rows.weights.max():.3g}; multiply all weights by a constant"
+                    "products of sample_weight and squares underflow to zero: the largest weight "
+                    f"is {rows.weights.max():.3g}; multiply all weights by a constant"
                 )
             raise InvalidInputError(
-                "the squares of numbers vanish: column "
-                f"{column_name(table.names, int(vanishing[j]))} differs from the means of its "
-                f"classes by {largest[j]:.1g} only; rescale it"
+                f"the squares of column {column_name(table.names, int(vanishing[j]))} underflow to "
+                f"zero, because it differs from the means of its classes by {largest[j]:.1g} only; "
+                "rescale it"
             )
 
 

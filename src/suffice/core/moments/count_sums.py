@@ -406,8 +406,8 @@ def _aligned(a: CountSums, b: CountSums) -> tuple[CountSums, CountSums]:
     """Return two sums with the same classes and features."""
     if a.threshold != b.threshold:
         raise FeatureMismatchError(
-            f"one side sums counts above {a.threshold}, the other above {b.threshold}, where None "
-            "means the counts themselves: collect both with the same threshold"
+            f"one side has threshold={a.threshold}, the other threshold={b.threshold} (None sums "
+            "the counts themselves): collect both with the same threshold"
         )
     if a.n_features != b.n_features:
         raise FeatureMismatchError(

@@ -77,9 +77,9 @@ def warn_of_coarse_grid(
             # mean square of the rounding errors, as a share of the variance
             share = min((lost / spread) ** 2, 1.0)
             warn(
-                f"the grid is coarse for feature {column_name(feature_names, j)}: rounding to "
-                f"steps of {grid.steps[j]:g} loses {100 * share:.2g} % of its variance; make a "
-                "grid with a smaller exponent",
+                f"the grid is too coarse for feature {column_name(feature_names, j)}: rounding "
+                f"to steps of {grid.steps[j]:g} loses {100 * share:.2g} % of its variance; make "
+                "a grid with a smaller exponent",
                 LostDetailWarning,
             )
 

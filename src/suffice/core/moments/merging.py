@@ -126,15 +126,15 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     _check_same_power(a.power, b.power)
     if a.storage != b.storage and "rows" not in (a.storage, b.storage):
         warn(
-            f"{a.storage} and {b.storage} scatter are added: the result keeps "
-            f"{coarser_storage(a.scatter, b.scatter)} scatter only",
+            f"moments with {a.storage} scatter and with {b.storage} scatter are added: the "
+            f"result keeps {coarser_storage(a.scatter, b.scatter)} scatter only",
             LostDetailWarning,
         )
     if (a.feature_names is None) != (b.feature_names is None):
         names = quoted(a.feature_names or b.feature_names or (), 5)
         warn(
-            f"one side has the columns {names}, the other has no names: its columns are taken to "
-            "be in this order",
+            f"one side has the columns {names}, and the columns of the other side have no names: "
+            "they are taken to be in the same order",
             ReadingWarning,
         )
     has_same_classes = a.classes is b.classes or np.array_equal(a.classes, b.classes)

@@ -197,7 +197,8 @@ class MixedSums:
         if set(self.columns) != set(other.columns):
             differing = sorted(set(self.columns) ^ set(other.columns))
             raise FeatureMismatchError(
-                f"only one side has the column {differing[0]!r}: collect the same columns"
+                f"only one side has the column {differing[0]!r}: collect the same columns on "
+                "both sides"
             )
         kinds = {block.pattern: block.kind for block in self.blocks}
         other_kinds = {block.pattern: block.kind for block in other.blocks}

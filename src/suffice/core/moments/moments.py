@@ -392,9 +392,9 @@ class Moments:
         """Return the fourth moments; raise if they were not collected."""
         if self.fourth is None:
             raise MissingStatisticsError(
-                "shrinkage='ledoit-wolf' needs fourth moments, and these have none (or lost "
-                "their digits with outliers that were forgotten): collect them with fourth=True, "
-                "or use shrinkage='oas'"
+                "shrinkage='ledoit-wolf' needs fourth moments, but these moments have none, or "
+                "lost their precision when outliers were forgotten: collect them with "
+                "fourth=True, or use shrinkage='oas'"
             )
         return self.fourth
 
@@ -413,8 +413,8 @@ class Moments:
         """Return the SHA-256 of exact sums; it is equal for equal rows, added in any order."""
         if self.exact is None:
             raise MissingStatisticsError(
-                "only exact sums have a digest, because others depend on the order of the rows "
-                "in their last bits: collect them with exact=grid"
+                "only exact sums have a digest, because the last bits of ordinary sums depend on "
+                "the order of the rows: collect them with exact=grid"
             )
         return self.exact.digest(self.feature_names)
 
@@ -509,8 +509,8 @@ def _of_exact(
         )
     if power is not None:
         raise InvalidParameterError(
-            "exact sums are of rows as they are, not of transformed ones: leave out power, or "
-            "collect ordinary sums"
+            "exact sums cannot be collected from transformed rows: leave out power, or collect "
+            "ordinary sums"
         )
     if is_foreign(table.x):
         table = table.with_rows(to_numpy(table.x), table.names)

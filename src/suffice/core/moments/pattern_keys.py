@@ -17,7 +17,8 @@ def pattern_keys(class_of: Codes, observed: Flags) -> Labels:
     """Return a key for each class and pattern: digits of the class, then 1 or 0 per column."""
     if class_of.max(initial=0) >= 10**_DIGITS:
         raise InvalidInputError(
-            f"missing values in more than {10**_DIGITS:,} classes: use missing='indicator'"
+            f"there are missing values in more than {10**_DIGITS:,} classes: use "
+            "missing='indicator'"
         )
     digits = class_of[:, None] // _powers_of_ten() % 10
     characters = np.concatenate([digits, observed], axis=1).astype(np.uint32) + ord("0")

@@ -48,8 +48,8 @@ def refuse_weights(m: Moments) -> None:
     if not np.isfinite(total):
         k = int(np.argmax(m.weights))
         raise InvalidInputError(
-            f"the sum of the weights overflows, in class {m.classes[k].item()!r} it is "
-            f"{m.weights[k]:.3g}: divide all sample weights by a constant"
+            f"the sum of the weights overflows (it is {m.weights[k]:.3g} in class "
+            f"{m.classes[k].item()!r}): divide all sample weights by a constant"
         )
 
 
@@ -126,7 +126,7 @@ def _refuse_scatter(
     if m.storage != "pooled" and m.patterns is None and not is_stated:
         is_single = (m.counts == 1)[:, None]
         if np.any(is_single & (diagonals > _SLACK * sizes)):
-            raise InvalidInputError("field 'scatter' has a class with one row that varies")
+            raise InvalidInputError("field 'scatter' is not zero in a class with one row")
     if isinstance(scatter, DiagonalScatter):
         return
     _refuse_asymmetry(scatter.values, sizes)
@@ -154,7 +154,8 @@ def _refuse_counts(m: Moments) -> None:
         raise InvalidInputError("field 'counts' or 'weights' holds negative numbers")
     if np.any((m.counts > 0) != (m.weights > 0)):
         raise InvalidInputError(
-            "field 'counts' does not agree with the weights: a class has rows or a weight alone"
+            "field 'counts' does not agree with the weights: a class has rows but no weight, or "
+            "a weight but no rows"
         )
 
 

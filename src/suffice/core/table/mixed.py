@@ -179,7 +179,7 @@ def category_of_counts(
     if column.other:
         warn(
             f"column {name!r} has {len(levels):,} levels: the {len(column.levels)} most frequent "
-            "are kept, the rest count as one",
+            "are kept, and all others are merged into one",
             LostDetailWarning,
         )
         return column

@@ -163,9 +163,11 @@ def _checked(notation: Notation) -> Notation:
         if not isinstance(value, bool if field.name == "percent" else str):
             raise TypeError(f"{field.name} is {value!r}")
     if notation.kind not in _KINDS or notation.decimal not in _DECIMALS:
-        raise ValueError(f"it names {notation.kind!r} with the mark {notation.decimal!r}")
+        raise ValueError(
+            f"it has the kind {notation.kind!r} with the decimal mark {notation.decimal!r}"
+        )
     if notation.thousands not in _THOUSANDS:
-        raise ValueError(f"{notation.thousands!r} parts no thousands")
+        raise ValueError(f"{notation.thousands!r} is not a thousands separator")
     return notation
 
 

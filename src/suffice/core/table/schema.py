@@ -188,7 +188,8 @@ class Schema:
         if set(self.names) != set(other_columns):
             differing = sorted(set(self.names) ^ set(other_columns))
             raise FeatureMismatchError(
-                f"only one side has the column {quoted(differing, 5)}: collect the same columns"
+                f"only one side has the column {quoted(differing, 5)}: collect the same columns "
+                "on both sides"
             )
         columns = [_merged_column(c, other_columns[c.name]) for c in self.columns]
         return type(self)(tuple(columns))

@@ -91,8 +91,8 @@ def _connected(client: Client) -> Iterator[Client]:
             yield connected
     except distributed.KilledWorker as error:
         raise ClusterError(
-            f"the cluster lost its workers too often ({error}): make partitions smaller, or "
-            "workers larger, if memory was short"
+            f"the cluster lost its workers too often ({error}): if memory was short, make "
+            "partitions smaller or give workers more memory"
         ) from error
     except (OSError, distributed.CancelledError) as error:
         if isinstance(error, OSError) and error.filename:

@@ -115,8 +115,8 @@ def _refuse_measurements(name: str, values: pl.Series, n_distinct: int, label: s
     has_parts = may_have_parts and bool((values != values.round()).any())
     if may_have_parts and not has_parts and (values.abs() >= 2**53).any():
         raise InvalidInputError(
-            f"{label}: the target {name!r} holds numbers beyond 2⁵³, not all of which differ: put "
-            "a letter before each"
+            f"{label}: the target {name!r} holds numbers beyond 2⁵³, where different labels may "
+            "become equal: put a letter before each"
         )
     is_many = n_distinct > _MANY_CLASSES and n_distinct > len(values) / 10
     if has_parts or is_many:

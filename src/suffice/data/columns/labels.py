@@ -92,6 +92,6 @@ class LabelMerge:
             return
         if not np.array_equal(self.applied(pl.Series(classes.tolist())).to_numpy(), classes):
             raise InvalidParameterError(
-                f"the labels of {label} are not merged where they are stored: read the rows from a "
-                "file, or with on='local'"
+                f"the labels of {label} cannot be merged inside the database: read the rows from "
+                "a file, or with on='local'"
             )

@@ -9,7 +9,7 @@ import polars as pl
 
 from suffice.core.table.mixed import category_of, is_free_text, levels_of
 from suffice.core.table.schema import Category, Column, Number, Schema
-from suffice.core.text.lists import counted, noun_for, quote, quoted
+from suffice.core.text.lists import counted, listed, noun_for, quote, quoted
 from suffice.data.columns.guessing import check_target, guess_target, id_columns, is_wide
 from suffice.data.columns.kinds import (
     DAYS,
@@ -232,7 +232,7 @@ def roles_for_predicting(
     if lacking:
         raise FeatureMismatchError(
             f"{source.label} lacks the {noun_for(len(lacking), 'column')} {quoted(lacking, 5)} "
-            f"that the model needs: {_suggestion(lacking[0], sample.columns)}"
+            f"that the model needs: {_suggestion(lacking, sample.columns)}"
         )
     category_names = [column.name for column in schema.categories] if schema else []
     numbers = [name for name in features if name not in category_names]
@@ -312,8 +312,8 @@ def _schema_of(columns: Sequence[Column]) -> Schema | None:
 def _refuse_nothing(source: Source) -> None:
     if source.sample.width == 1:
         raise InvalidInputError(
-            f"{source.label} has one column only, {source.sample.columns[0]!r}: if another mark "
-            "than , ; | or tab separates it, name that mark as the delimiter"
+            f"{source.label} has one column only, {source.sample.columns[0]!r}: if a character "
+            "other than , ; | or tab separates its cells, name that character as the delimiter"
         )
     if source.sample.is_empty():
         raise InvalidInputError(
@@ -326,14 +326,22 @@ def require_columns(source: Source, names: Iterable[str]) -> None:
     columns = source.sample.columns
     for name in names:
         if name not in columns:
-            msg = f"{source.label} has no column {name!r}: {_suggestion(name, columns)}"
+            msg = f"{source.label} has no column {name!r}: {_suggestion([name], columns)}"
             raise InvalidInputError(msg)
 
 
-def _suggestion(name: str, columns: Sequence[str]) -> str:
+def _suggestion(names: Sequence[str], columns: Sequence[str]) -> str:
     by_lower = {column.lower(): column for column in reversed(columns)}
-    near = difflib.get_close_matches(name.lower(), by_lower, 1)
-    return f"did you mean {by_lower[near[0]]!r}?" if near else f"it has {quoted(columns, 10)}"
+    if len(names) == 1:
+        near = difflib.get_close_matches(names[0].lower(), by_lower, 1)
+        if near:
+            return f"did you mean {by_lower[near[0]]!r}?"
+    renames = [
+        f"{by_lower[name.lower()]!r} to {name!r}" for name in names if name.lower() in by_lower
+    ]
+    if renames:
+        return f"rename {listed(renames)}"
+    return f"it has {quoted(columns, 10)}"
 
 
 def _refuse_unclear(
@@ -544,12 +552,13 @@ def _by_position(
     names = [name for name in numbers if name not in ids and name not in columns.ignore]
     if len(names) != n_features:
         raise FeatureMismatchError(
-            "the model knows no column names and takes "
+            "the model was fitted without column names to "
             f"{counted(n_features, 'numeric column')}, but {label} has {len(names)}: ignore the "
             "others, or fit the model on named columns"
         )
     warn(
-        f"the model knows no column names: taking {', '.join(map(repr, names))} in this order",
+        f"the model was fitted without column names: it uses {', '.join(map(repr, names))} in "
+        "this order",
         ReadingWarning,
     )
     return names

@@ -70,8 +70,8 @@ def stamp_of(address: str) -> tuple[int, int | str]:
         stamp = _object_stamp(address)
     if not stamp[1]:
         raise InvalidParameterError(
-            f"it cannot be checked whether {address} has changed since it was counted: leave "
-            "the checkpoint out, or copy it to S3 or a file"
+            f"it cannot be checked whether {address} has changed since it was counted: leave the "
+            "checkpoint out, or copy the data to S3 or to a file"
         )
     return stamp
 

@@ -97,8 +97,8 @@ def head_of(path: Path | str) -> bytes:
 def refuse_long_line(label: str, line: int) -> NoReturn:
     """Raise the error for a line that is too long for a table."""
     raise InvalidInputError(
-        f"{label}: line {line:,} is longer than {LONGEST_LINE >> 20} MiB, the longest that is "
-        "read: is it a table of text, with a row on each line?"
+        f"{label}: line {line:,} is longer than {LONGEST_LINE >> 20} MiB, which is the limit: "
+        "check that the file is a text table with one row on each line"
     )
 
 

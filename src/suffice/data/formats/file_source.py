@@ -172,8 +172,8 @@ def _common_notations(files: Sequence[File]) -> dict[str, Notation]:
             if joined is None and before.kind == notation.kind:
                 raise InvalidInputError(
                     f"column {name!r} is written in two ways, in {first_of[name].path} with "
-                    f"{before.described} and in {file.path} with {notation.described}: write it in "
-                    "one way, or sum the files apart and merge the sums"
+                    f"{before.described} and in {file.path} with {notation.described}: write it "
+                    "in one way, or sum the files separately and merge the sums"
                 )
             common[name] = joined or before
             first_of.setdefault(name, file)

@@ -53,7 +53,7 @@ class FileStamp(NamedTuple):
         address, size, changed, content = fields
         types = (isinstance(address, str), isinstance(size, int), isinstance(content, str))
         if not all(types) or not isinstance(changed, (int, str)):
-            raise ValueError("the stamp of a file has another type")
+            raise ValueError("the size or time of a file has the wrong type")
         return cls(address, size, changed, content)
 
     def is_same(self, other: FileStamp) -> bool:
@@ -98,8 +98,8 @@ class Entry:
         content = place.get(self.object_name)
         if content is None or sha256(content).hexdigest() != self.digest:
             raise FileFormatError(
-                f"{label} is damaged or gone: restore it from a backup, or replace the partition "
-                f"{self.partition!r}"
+                f"{label} is missing or damaged: restore it from a backup, or replace the "
+                f"partition {self.partition!r}"
             )
         header, arrays = archive.read_from(io.BytesIO(content), label)
         moments = Moments.of_archive(header, arrays)
@@ -119,7 +119,7 @@ class Entry:
         texts.append(fields["weight"] or "")
         rows = fields["rows"]
         if not isinstance(rows, int) or not all(isinstance(text, str) for text in texts):
-            raise TypeError("a field of an entry has another type")
+            raise TypeError("a field of an entry has the wrong type")
         if rows < 0 or not _DIGEST.fullmatch(fields["digest"]):
             raise ValueError("an entry has no digest or a negative number of rows")
         file = fields["file"]
@@ -209,8 +209,8 @@ class Manifest:
         digest, _, text = (content or b"").partition(b"\n")
         if digest != sha256(text).hexdigest().encode():
             raise FileFormatError(
-                f"the manifest of {place.label} is damaged or gone: restore it from a backup, or "
-                "count the files into a new store"
+                f"the manifest of {place.label} is missing or damaged: restore it from a backup, "
+                "or count the files into a new store"
             )
         first, *records = text.split(b"\n")
         try:
@@ -307,7 +307,8 @@ class Manifest:
             for other in (by_address, by_content):
                 if other not in (None, partition):
                     raise InvalidInputError(
-                        f"{path} is counted in {other!r}: name that, or remove it"
+                        f"{path} is already counted in the partition {other!r}: name that "
+                        "partition, or remove it"
                     )
             partition_of[stamp.content] = partition
             changes[partition].contents[now.address] = stamp.content

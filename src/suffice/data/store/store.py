@@ -496,7 +496,7 @@ def _refuse_unlike(part: _Part, first: Entry, first_sums: Moments) -> None:
     for word, before, now in pairs:
         if before != now:
             raise errors.FeatureMismatchError(
-                f"{names}: {word} is {before!r} there, {now!r} here"
+                f"{names}: {word} is {before!r} in the store, but {now!r} in the new sums"
             )
     if (first_sums.feature_names is None) != (sums.feature_names is None):
         raise errors.FeatureMismatchError(

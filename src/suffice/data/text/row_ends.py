@@ -70,8 +70,8 @@ def row_blocks(
     n_short = len(ends.short_lines)
     have = "1 line has" if n_short == 1 else f"{n_short:,} lines have"
     warn(
-        f"{label}: {have} fewer fields than there are columns, line {first:,} the first: "
-        "their missing fields count as missing values",
+        f"{label}: {have} fewer fields than there are columns (the first is line {first:,}): the "
+        "absent fields count as missing values",
         ReadingWarning,
     )
 
@@ -214,9 +214,9 @@ class _RowEnds:
             if self._separator.encode() in hidden or b"\n" in hidden:
                 line = self._line + data.count(b"\n", 0, int(start))
                 raise InvalidInputError(
-                    f"{self._label}: line {line:,} opens a quote within a cell that begins without "
-                    f"one, and {self._separator!r} or the end of a line stands in it: quote the "
-                    'whole cell, and write "" for a quote in it'
+                    f"{self._label}: line {line:,} opens a quote within a cell that does not begin "
+                    f"with one, and the quoted text contains {self._separator!r} or the end of a "
+                    'line: quote the whole cell, and write "" for a quote in it'
                 )
 
     def _has_text_behind_quote(self, line: bytes) -> bool:
@@ -275,11 +275,12 @@ class _RowEnds:
 
     def _refuse_long_row(self, line: int, n_fields: int) -> None:
         raise InvalidInputError(
-            f"{self._label}: line {self._line + line:,} has {counted(n_fields, 'field')}, but the "
-            f"table has {counted(self._width, 'column')}: quote cells that hold "
-            f"{self._separator!r}; if lines stand before the table, skip them with --skip-rows N; "
-            "if the line is a comment, name its beginning with --comment; if another character "
-            "separates cells, name it with --delimiter (fields of TextFormat in Python)"
+            f"{self._label}: line {self._line + line:,} has {counted(n_fields, 'field')}, but "
+            f"the table has {counted(self._width, 'column')}: quote cells that hold "
+            f"{self._separator!r}; if lines stand before the table, skip them with --skip-rows "
+            "N; if the line is a comment, name its beginning with --comment; if another "
+            "character separates cells, name it with --delimiter. In Python, these options are "
+            "fields of TextFormat"
         )
 
     def _refuse_codes(self, data: bytes) -> None:

@@ -101,11 +101,12 @@ def select(
     require_word(criterion, CRITERIA, "criterion")
     if test == 0:
         raise InvalidParameterError(
-            "test=0 leaves no rows to test the pick by: use sf.compare"
+            "test=0 leaves no rows to test the chosen model on: use sf.compare"
         )
     if validation == 0 and not cv:
         raise InvalidParameterError(
-            "validation=0 leaves no rows to choose by: set it, or cv=10"
+            "validation=0 leaves no rows to choose the model on: give validation a share of the "
+            "rows, or set cv=10"
         )
     candidates = parse_models(models, random_state)
     parts = split(X, y, 0.0 if cv else validation, test, random_state)
@@ -145,6 +146,6 @@ def _pick(
     losses = [float(outcome.means[CRITERIA.index(criterion)]) for outcome in outcomes]
     if np.isnan(losses).all():
         raise InvalidParameterError(
-            f"no model has posteriors, which a {criterion} needs: pick by 'error'"
+            f"no model has posteriors, which a {criterion} needs: choose by 'error'"
         )
     return by_name[outcomes[int(np.nanargmin(losses))].name]

@@ -74,8 +74,8 @@ def leave_one_out(
     )
     if whole.schema is not None and (settings.averages_divisors or settings.needs_fourth):
         raise InvalidParameterError(
-            "these settings are for complete numeric columns: use others, or leave out the "
-            "rest"
+            "these settings need complete numeric columns: change the settings, or leave out the "
+            "other columns"
         )
     rows = np.flatnonzero(whole.weights)
     required = required_sums([settings])

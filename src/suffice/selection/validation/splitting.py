@@ -105,7 +105,7 @@ def _part_of_rows(
     if counts[rarest] < n_parts:
         raise InvalidInputError(
             f"class {classes[rarest].item()!r} has {counts[rarest]} rows, too few for a row in "
-            f"each of {n_parts} parts: drop it, join it with another, or set validation=0"
+            f"each of {n_parts} parts: drop the class, merge it with another, or set validation=0"
         )
     n_test = _rounded_shares(test, counts)
     n_test = np.clip(n_test, least_test, counts - least_train - least_validation)

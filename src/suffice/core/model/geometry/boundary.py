@@ -102,9 +102,9 @@ def _precisions(model: GaussianModel, a: int, b: int) -> tuple[Floats, Floats]:
     except MemoryError:
         d = model.means.shape[1]
         raise InvalidParameterError(
-            f"the boundary between classes of different covariances holds matrices of {d:,} × "
-            f"{d:,} numbers, {8 * d**2 / 2**30:,.0f} GiB each, which do not fit in memory: select "
-            "fewer features, or read decision_function"
+            f"the boundary between classes with different covariances holds matrices of {d:,} × "
+            f"{d:,} numbers, {8 * d**2 / 2**30:,.0f} GiB each, which do not fit in memory: "
+            "select fewer features, or read decision_function"
         ) from None
     return P_a, P_b
 
