@@ -44,7 +44,7 @@ def test_chow_rejects_when_the_greatest_posterior_is_too_small(p, reject_cost):
     np.testing.assert_array_equal(decided[~rejected], p.argmax(axis=1)[~rejected])
 
 
-@given(posteriors, st.none() | st.floats(-0.5, 1.5))
+@given(posteriors, st.none() | st.floats(0, 1.5))
 def test_zero_one_costs_decide_like_their_matrix(p, reject_cost):
     free, matrix = (
         decision_by(Costs(costs, reject=reject_cost), CLASSES) for costs in (None, {})
@@ -178,7 +178,7 @@ def test_labels_keep_their_type_when_nothing_can_be_rejected(classes):
         (
             lambda: decision_by(Costs(reject=np.nan), CLASSES),
             InvalidParameterError,
-            "rejecting",
+            "reject holds nan",
         ),
         (
             lambda: decision_by(Costs(reject={"a": 0.1}), CLASSES),
@@ -197,6 +197,38 @@ def test_labels_keep_their_type_when_nothing_can_be_rejected(classes):
 def test_what_is_no_cost_is_refused_with_a_reason(build, error, message):
     with pytest.raises(error, match=message):
         build()
+
+
+@pytest.mark.parametrize(
+    ("reject", "message"),
+    [
+        (-1, r"reject holds -1\.0: rejecting a row would cost less than any prediction"),
+        ([0.1, -0.5, 0.1], r"reject holds -0\.5"),
+        ({"a": 0.1, "b": -2}, r"reject holds -2\.0"),
+        ({"a": 0.1, "b": np.nan}, "the cost of rejecting class 'b' holds nan"),
+        ({"a": np.inf}, "the cost of rejecting class 'a' holds inf"),
+        (np.inf, "reject holds inf"),
+    ],
+)
+def test_costs_refuse_a_negative_or_infinite_cost_of_rejecting(reject, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        Costs(reject=reject)
+
+
+def test_costs_refuse_a_mapping_that_holds_no_number():
+    with pytest.raises(InvalidParameterError, match=r"the cost of \('a', 'b'\) holds inf"):
+        Costs({("a", "b"): np.inf})
+
+
+def test_a_gain_of_rejecting_is_compared_with_gains_of_predictions():
+    gains = decision_by(Costs([[-3, 0, 0], [0, -3, 0], [0, 0, -3]], reject=-1), CLASSES)
+    assert gains.decide(
+        np.array([[0.8, 0.1, 0.1], [0.4, 0.3, 0.3], [0.3, 0.3, 0.4]])
+    ).tolist() == [
+        0,
+        0,
+        2,
+    ]
 
 
 def test_a_cost_matrix_cannot_be_changed():

@@ -134,8 +134,8 @@ class Costs:
         Cost of predicting ``action`` if the true class is ``truth``; by default every error costs
         1.
     reject : float, array (K,) or {label: cost}, optional
-        Cost of rejecting a row: one number, or one for each true class. With None, no row is
-        rejected.
+        Cost of rejecting a row: one number, or one for each true class. It can be negative only if
+        some cost of ``matrix`` is. With None, no row is rejected.
     reject_label : object, default=None
         What ``predict`` returns for a rejected row: None gives NaN among numeric labels and None
         among text labels.
@@ -153,10 +153,16 @@ class Costs:
     reject_label: object = None
 
     def __post_init__(self) -> None:
-        if self.matrix is not None and not isinstance(self.matrix, Mapping):
-            _numbers(self.matrix, "costs")
-        if self.reject is not None and not isinstance(self.reject, Mapping):
-            _numbers(self.reject, "the cost of rejecting")
+        costs = np.zeros(0) if self.matrix is None else _listed(self.matrix, "costs", "of {}")
+        if self.reject is None:
+            return
+        reject = _listed(self.reject, "reject", "of rejecting class {}")
+        # a negative cost is a gain, which only gains of predictions can exceed
+        if np.any(reject < 0) and not np.any(costs < 0):
+            raise InvalidParameterError(
+                f"reject holds {reject[reject < 0][0]}: rejecting a row would cost less than any "
+                "prediction; pass a cost of at least 0"
+            )
 
     def __repr__(self) -> str:
         parts = []
@@ -185,11 +191,11 @@ def decision_by(costs: CostsLike, classes: Labels) -> Decision:
         return Decision(classes, matrix)
     reject: object = costs.reject
     if isinstance(reject, Mapping):
-        reject = values_by_class(reject, classes, where="the cost of rejecting")
-    row = _numbers(reject, "the cost of rejecting")  # one number, or one for each true class
+        reject = values_by_class(reject, classes, where="reject")
+    row = _numbers(reject, "reject")  # one number, or one for each true class
     if row.shape not in {(), (1,), classes.shape}:
         raise InvalidParameterError(
-            f"the cost of rejecting has shape {row.shape}: expected one number, or {len(classes)}"
+            f"reject has shape {row.shape}: expected one number, or {len(classes)}"
         )
     actions = actions_with_reject(classes, costs.reject_label)
     return Decision(actions, matrix, np.broadcast_to(row, classes.shape))
@@ -210,6 +216,16 @@ def _matrix(costs: object, classes: Labels) -> Floats:
         column = position(truth, code_of, where="costs")
         matrix[row, column] = float(_numbers(cost, f"the cost of {pair!r}"))
     return matrix
+
+
+def _listed(values: object, name: str, of_key: str) -> Floats:
+    """Return all costs of an array or mapping as finite floats; ``of_key`` names one of these."""
+    if not isinstance(values, Mapping):
+        return _numbers(values, name)
+    costs = [
+        _numbers(cost, f"the cost {of_key.format(repr(key))}") for key, cost in values.items()
+    ]
+    return np.array([float(cost) for cost in costs if cost.ndim == 0])
 
 
 def _numbers(values: object, name: str) -> Floats:
