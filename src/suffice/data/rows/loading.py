@@ -229,6 +229,9 @@ class Loader:
 
 
 def _has_value(column: pl.Series) -> Flags:
+    """Return which cells are neither empty nor NaN, (n,)."""
+    if not column.null_count() and not column.dtype.is_float():
+        return np.ones(len(column), bool)
     present = column.is_not_nan() if column.dtype.is_float() else column.is_not_null()
     return present.fill_null(value=False).to_numpy()
 
