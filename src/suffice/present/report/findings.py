@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from suffice.core.decision.predictions import Predictions
+from suffice.core.memory import return_freed_memory
 from suffice.core.moments import Moments
 from suffice.core.progress import Wish
 from suffice.errors import InvalidParameterError
@@ -190,6 +191,7 @@ def judge(
     """Return the models compared on the rows of ``sample``, and the chosen one fitted to all."""
     # before the models, because the checks need memory for all rows
     checks = _data_checks(data)
+    return_freed_memory()
     folds = _folds(sample, settings, are_there_others=others is not None)
     members, left_out = settings.members(len(folds.splits), size_of(folds))
     comparison = compared(
