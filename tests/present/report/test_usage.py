@@ -137,6 +137,22 @@ def test_the_code_on_the_page_imports_from_where_users_do():
     assert "from sklearn.ensemble import HistGradientBoostingClassifier" in code
 
 
+def test_each_import_stands_once_at_the_start_of_the_code():
+    data = sf.datasets.load("iris").frame()
+    table = DocumentedTable.of(data.drop("species"), data["species"].to_numpy())
+    reading = "import suffice as sf\nimport polars as pl\n\nX = 1\ny = 2"
+    settings = ReportSettings(estimator=sf.LDA(), models=["NB"], fast=True, progress=False)
+    report = report_of(table, settings, Provenance(reading=reading))
+    (code,) = (c.text for c in blocks(report, Code, "use") if "fitted again" in c.caption)
+    assert code.splitlines()[:5] == [
+        "import polars as pl",
+        "import suffice as sf",
+        "",
+        "X = 1",
+        "y = 2",
+    ]
+
+
 def test_a_boundary_is_offered_where_there_is_one(iris_report):
     data = DocumentedTable.of(np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2)
     for estimator, has in ((sf.LDA(), True), (sf.AutoGaussian(kernel_features=False), False)):

@@ -208,10 +208,12 @@ def _fitting_code(findings: Findings, reading: str | None) -> str:
         rows = "# X, y, weights: the rows, the labels and the weights of this report"
     if reading is not None and not weight:
         rows = reading
+    lines_of_rows = rows.strip().splitlines()
+    imports.update(line for line in lines_of_rows if line.startswith(("import ", "from ")))
     lines = [
         *sorted(imports),
         "",
-        *rows.splitlines(),
+        *(line for line in lines_of_rows if line and line not in imports),
         f"model = {constructor}.fit({arguments})",
         "model.predict(X)",
     ]
