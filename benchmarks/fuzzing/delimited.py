@@ -451,8 +451,13 @@ def _check_values(j: int, values: pl.Series, expected: Sequence[Value]) -> None:
 
 
 def is_like_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether no cell of the first row is a decimal number or occurs again below."""
+    """Return whether no cell of the first row is a decimal number or occurs again below.
+
+    A single row may always be names.
+    """
     first, *others = rows
+    if not others:
+        return True
     for j, cell in enumerate(first):
         if re.search(r"\d[.,]\d", cell) or cell in [row[j] for row in others if j < len(row)]:
             return False

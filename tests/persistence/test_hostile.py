@@ -365,6 +365,10 @@ def with_negative_weights(header):
     [
         without_a_choice,
         with_negative_weights,
+        lambda header: header["choices"][-1].update(error={"a": 1}),
+        lambda header: header["choices"][-1].update(log_loss="0.5"),
+        lambda header: header["choices"][-1].pop("log_loss_se"),
+        lambda header: header["choices"][0].update(pooling=[1]),
         lambda header: header.update(doubt=-0.1),
         lambda header: header.update(doubt=7),
         lambda header: header["outsiders"]["extra trees"].update(doubt=-1.5),

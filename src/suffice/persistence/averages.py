@@ -186,19 +186,28 @@ def averaged_from(header: Fields, arrays: Arrays) -> Classifier:
 
 
 def _refuse_impossible_average(header: Fields, arrays: Arrays) -> None:
-    """Raise unless weights and frequencies are shares of 1, and ε is a probability."""
+    """Raise unless every member has settings, a share of the average and columns to read."""
+    numbers = []
+    for choice in header["choices"]:
+        numbers += [choice[name] for name in _JUDGED]
+        numbers += [choice[name] for name in ("pooling", "shrinkage") if name in choice]
+    are_numbers = all(type(number) in (int, float) for number in numbers)
     weights = np.array([choice["weight"] for choice in header["choices"]], np.float64)
+    are_shares = _add_up_to_one(weights) and _add_up_to_one(arrays["frequencies"])
     doubts = [header["doubt"], *(top["doubt"] for top in header.get("outsiders", {}).values())]
-    is_share = all(0 <= float(doubt) < 1 for doubt in doubts)
-    for shares in (weights, arrays["frequencies"]):
-        is_share = is_share and bool((shares >= 0).all()) and abs(shares.sum() - 1) < 1e-9
+    are_doubts = all(0 <= float(doubt) < 1 for doubt in doubts)
     varying = arrays["varying"]
-    is_column = (varying >= 0) & (varying < best_moments(header, arrays).n_features)
-    if not is_share or not is_column.all():
+    n_features = best_moments(header, arrays).n_features
+    are_columns = bool(((varying >= 0) & (varying < n_features)).all())
+    if not (are_numbers and are_shares and are_doubts and are_columns):
         raise FileFormatError(
-            "the weights or the columns of the members in the file are impossible, so it was "
-            "altered: write it again"
+            "the members of the average in the file have impossible settings, weights or columns, "
+            "so it was altered: write it again"
         )
+
+
+def _add_up_to_one(shares: Array) -> bool:
+    return bool((shares >= 0).all()) and abs(float(shares.sum()) - 1) < 1e-9
 
 
 def _outsiders_in(header: Fields, arrays: Arrays) -> dict[str, tuple[_Kept, float]]:
