@@ -47,7 +47,7 @@ lapack = _lapack_alone()
 
 
 def rank_tolerance(d: int) -> float:
-    """Return the eigenvalue of a d × d correlation matrix below which it may be rounding only."""
+    """Return the largest eigenvalue of a d × d correlation matrix that may be a rounding error."""
     return 64 * d * EPS
 
 
@@ -125,7 +125,7 @@ def principal_axes(sigma: Floats) -> tuple[Floats, Floats] | None:
 
     Return None if Σ is singular.
     """
-    # the factor is computed after scaling, so that features of small variance keep their digits
+    # the factor is computed after scaling, so that features with small variances keep their digits
     root = scaled_cholesky(sigma)
     if root is None:
         return None
@@ -161,7 +161,7 @@ def solve_semidefinite(h: Floats, b: Floats) -> Floats:
 
 
 def generalised_inverse(h: Floats) -> Floats:
-    """Return H⁺, computed after scaling, without the directions that may be rounding only."""
+    """Return H⁺, computed after scaling, without directions that may be rounding errors."""
     # H = diag(s) C diag(s),  C = V diag(e) Vᵀ,  H⁺ = diag(1/s) V diag(1/e) Vᵀ diag(1/s)
     corr, scale = correlation(h)
     e, v = symmetric_eigen(corr)

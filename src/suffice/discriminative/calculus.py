@@ -8,7 +8,8 @@ import numpy.typing as npt
 from suffice.errors import InvalidParameterError
 from suffice.typing import Floats
 
-_STEP = 6e-6  # ε^(1/3), at which truncation and rounding of a central difference are alike
+# at ε^(1/3), the truncation and rounding errors of a central difference are about equal
+_STEP = 6e-6
 
 
 def numerical_gradient(
@@ -22,7 +23,7 @@ def numerical_gradient(
     Parameters
     ----------
     function : callable
-        f of an array in the shape of ``at``, a number.
+        f, which maps an array in the shape of ``at`` to a number.
     at : array
         X.
 
@@ -64,7 +65,7 @@ def convexity_gap(
     Parameters
     ----------
     function : callable
-        f of a vector (p,), a number.
+        f, which maps a vector (p,) to a number.
     first, second : arrays (n, p)
         a and b.
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.animation import FuncAnimation
     from matplotlib.figure import Figure
 
-    ParameterPair = tuple[int | str, int | str]  # two parameters, by name or position
+    ParameterPair = tuple[int | str, int | str]  # names or positions of two parameters
     Window = tuple[tuple[float, float], ...]  # (low, high) of each parameter that is drawn
 
 
-_FLAT = 1e-4  # a gradient that moves nothing
-_LOWER = 1e-9  # of the loss: a smaller fall is rounding
+_FLAT = 1e-4  # a smaller gradient norm counts as zero
+_LOWER = 1e-9  # a smaller relative fall of the loss is a rounding error
 
 
 class PathPoint(NamedTuple):
@@ -32,12 +32,12 @@ class PathPoint(NamedTuple):
     parameters: Floats
     loss: float
     gradient_norm: float
-    step_size: float  # that led here: 0 at the start
+    step_size: float  # of the step that led here; 0 at the start
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DescentPath:
-    """Where a solver went, step by step, the start included.
+    """The points that a solver visited, from the start on.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class DescentPath:
     gradient_norms: Floats  # (T,)
     step_sizes: Floats  # (T,): 0 at the start
     names: tuple[str, ...]  # (p,)
-    loss: Callable[[Floats], float]  # at parameters (p,)
+    loss: Callable[[Floats], float]  # the loss at any parameters  (p,)
 
     @classmethod
     def along(
@@ -64,7 +64,7 @@ class DescentPath:
         names: tuple[str, ...],
         loss: Callable[[Floats], float],
     ) -> DescentPath:
-        """Return the path of a descent, its parameters in original units."""
+        """Return the path of a descent, with the parameters in original units."""
         return cls(
             parameters=np.array([to_original(point.parameters).ravel() for point in trace]),
             losses=np.array([point.loss for point in trace], np.float64),
@@ -81,7 +81,8 @@ class DescentPath:
     def is_stalled(self) -> bool:
         """Whether the path ends where the gradient is zero but the loss is lower nearby.
 
-        Looked for along each parameter, up to a tenth of its size or of one.
+        The loss is searched along each parameter, up to a tenth of its size, or of one if it is
+        smaller.
         """
         if self.gradient_norms[-1] > _FLAT:
             return False
@@ -111,7 +112,7 @@ class DescentPath:
     def plot(
         self, parameters: ParameterPair | None = None, window: Window | None = None
     ) -> Figure:
-        """Return a figure: loss and gradient by step; the path over the contours of the loss.
+        """Return a figure of the loss and the gradient at each step, and of the path over the loss.
 
         ``window`` is (low, high) of each parameter that is drawn, by default around the path.
         """
@@ -124,7 +125,7 @@ class DescentPath:
         parameters: ParameterPair | None = None,
         n_frames: int = 60,
     ) -> FuncAnimation:
-        """Return an animation of the way over the contours of the loss, with ``save(path)``."""
+        """Return an animation of the path over the contours of the loss, with ``save(path)``."""
         from suffice.present.plots.paths import descent_animation
 
         return descent_animation(self, self.pair(parameters), n_frames)
@@ -142,7 +143,7 @@ class DescentPath:
         return chosen
 
     def section(self, axes: tuple[int, ...], grids: list[Floats]) -> Floats:
-        """Return the loss over a grid in some parameters, the others at their last values."""
+        """Return the loss over a grid of some parameters; the others keep their last values."""
         mesh = np.meshgrid(*grids)
         points = np.tile(self.parameters[-1], (mesh[0].size, 1))
         for axis, values in zip(axes, mesh, strict=True):
@@ -158,7 +159,7 @@ def descend(
     n_steps: int = 100,
     names: Sequence[str] | None = None,
 ) -> DescentPath:
-    """Return the path of plain gradient descent w ← w − η ∇f(w), convex or not.
+    """Return the path of plain gradient descent w ← w − η ∇f(w), for convex f or not.
 
     If a descent stalls at a zero gradient that is not a minimum, a warning says so.
 

@@ -1,4 +1,4 @@
-"""How logistic regression descends: the values that ``LogisticRegression(solver=…)`` takes."""
+"""Settings of the descent of logistic regression: values for ``LogisticRegression(solver=…)``."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
@@ -20,7 +20,7 @@ StartWord: TypeAlias = Literal["lda", "zero", "random", "last"]
 _NEWTON_METHODS = ("auto", "newton", "quasi-newton")
 _GRADIENT_METHODS = ("gd", "sgd", "averaged-sgd")
 _STARTS = ("lda", "zero", "random", "last")
-_BATCH_SIZE = 32  # of "averaged-sgd", unless it is given
+_BATCH_SIZE = 32  # batch size of "averaged-sgd", unless the user gives one
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class NewtonDescent:
     Parameters
     ----------
     method : {"auto", "newton", "quasi-newton"}, default="auto"
-        Newton steps, or quasi-Newton steps for many classes and features; "auto" is one of
-        them, by size.
+        Newton steps, or quasi-Newton steps for many classes and features; "auto" chooses by their
+        number.
     start : {"lda", "zero", "random", "last"}, default="lda"
         First parameters: those of linear discriminant analysis, zeros, normal numbers, or the
         coefficients of the last fit, if it had the same classes and features.
@@ -76,19 +76,21 @@ class GradientDescent:
     Parameters
     ----------
     method : {"gd", "sgd", "averaged-sgd"}, default="gd"
-        Steps by the mean gradient of all rows; stochastic steps, w ← w − η (y − t) x, row by row;
-        or stochastic steps of decreasing rate that return an average of the weights.
+        "gd" takes steps along the mean gradient of all rows. "sgd" takes stochastic steps, w ← w −
+        η (y − t) x, row by row. "averaged-sgd" lowers the rate and returns an average of the
+        weights.
     learning_rate : "auto" or float, default="auto"
         η, for the mean loss in the units that the solver works in. A rate at which the loss
         increases raises an error; with "auto" the loss cannot increase.
     decay : float, default=0.0
-        Of "sgd": step t = 0, 1, … has the learning rate η / (1 + decay · t). 0 keeps it constant.
+        For "sgd": step t = 0, 1, … has the learning rate η / (1 + decay · t). With 0, the rate is
+        constant.
     batch_size : int, optional
         Rows per step of the stochastic methods. By default 1 for "sgd", and for "averaged-sgd" 32,
         but at most a tenth of the rows.
     shuffle : bool, default=False
-        Whether "sgd" visits the rows in a random order, drawn anew for each pass, instead of their
-        own. "averaged-sgd" always does.
+        Whether "sgd" visits the rows in a random order, drawn again for each pass, instead of the
+        given order. "averaged-sgd" always does.
     epsilon : float, optional
         Stop if a step changes the log-likelihood by less than this; by default 1e-4 for "sgd".
     start : {"lda", "zero", "random", "last"}, optional
@@ -149,7 +151,7 @@ class GradientDescent:
             )
 
     def solver(self, seed: int) -> Solver:
-        """Return the solver, which draws the order of rows by this seed."""
+        """Return the solver, which draws the order of rows with this seed."""
         if self.method == "gd":
             return BatchDescent(self._rate())
         if self.method == "sgd":
@@ -162,7 +164,7 @@ class GradientDescent:
         return self.averaged(seed)
 
     def averaged(self, seed: int) -> AveragedDescent:
-        """Return averaged stochastic steps of this rate and batch size, whatever the method."""
+        """Return averaged stochastic gradient descent with this rate and batch size."""
         return AveragedDescent(
             rate=self._rate(),
             batch_size=int(self.batch_size or _BATCH_SIZE),
@@ -186,7 +188,7 @@ _BY_WORD: Mapping[str, Descent] = {
 
 
 def parse_descent(solver: SolverWord | Descent) -> Descent:
-    """Return the descent that a word for ``solver`` stands for, or the value itself."""
+    """Return the descent for a keyword of ``solver``; return any other value unchanged."""
     if isinstance(solver, (NewtonDescent, GradientDescent)):
         return solver
     require_word(solver, _BY_WORD, "solver")

@@ -1,4 +1,4 @@
-"""Rows as linear scores see them, (1, z) in standard units, and sums of the loss over them."""
+"""Rows (1, z) in standard units, as linear scores read them, and sums of the loss over rows."""
 
 from __future__ import annotations
 
@@ -30,19 +30,20 @@ from suffice.discriminative.logistic_loss import (
 from suffice.discriminative.scaling import Scaling
 from suffice.typing import Codes, Floats
 
-# −log-likelihood, gradient (C, 1 + d), and Hessian (C, 1 + d, C, 1 + d) where it was asked for
+# −log-likelihood, gradient (C, 1 + d), and Hessian (C, 1 + d, C, 1 + d) if it was requested
 Sums: TypeAlias = tuple[float, Floats, Floats | None]
-# the same of some rows, with the blocks k ≥ j of the Hessian, or none of them, (B, 1 + d, 1 + d)
+# the same for some rows, with the blocks k ≥ j of the Hessian, (B, 1 + d, 1 + d), B = 0 if not
+# requested
 PartialSums: TypeAlias = tuple[float, Floats, Floats]
 DEVICE_BLOCK = 1 << 27  # numbers that are standardised at once on a device
-_DENSE_NUMBERS = 1 << 22  # of a block of sparse rows
-_DENSE_SHARE = 0.2  # of non-zero cells, above which a dense table is quicker
-SMALL = 500_000  # numbers; below this NumPy is quick enough and Numba is not imported
+_DENSE_NUMBERS = 1 << 22  # most numbers in a block of sparse rows that is made dense
+_DENSE_SHARE = 0.2  # with a larger share of non-zero cells, a dense table is quicker
+SMALL = 500_000  # with fewer numbers, NumPy is quick enough and Numba is not imported
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
-    """Few rows: kept standardised, summed with NumPy."""
+    """A design for few rows: they are kept standardised and summed with NumPy."""
 
     table: Table  # x holds (1, z); in the designs for many rows, x itself
 
@@ -52,7 +53,7 @@ class Design:
         return float(self.table.n_rows if weight is None else weight.sum())
 
     def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
-        """Return −log-likelihood at φ (C, 1 + d), its gradient, and its Hessian if ``curved``."""
+        """Return −log-likelihood at φ (C, 1 + d), its gradient, and, if ``curved``, its Hessian."""
         table = self.table
         loss, gradient, blocks = loss_sums(
             np, phi, table.x, table.codes, table.weights, curved=curved
@@ -62,12 +63,12 @@ class Design:
         return float(loss), gradient, hessian_of_blocks(blocks, *phi.shape)
 
     def sample(self, n: int) -> Self:
-        """Return about n rows, copied, evenly from every class, weighted to stand for all."""
+        """Return a copy of about n rows, evenly spaced in each class, weighted to represent all."""
         return replace(self, table=strided_sample(self.table, n))
 
     @property
     def has_many_rows(self) -> bool:
-        """Whether a sample of rows is much quicker to sum than all of them."""
+        """Whether summing a sample of the rows is much quicker than summing all rows."""
         return False
 
     def take(self, rows: Codes | slice) -> Table:
@@ -81,7 +82,7 @@ class Design:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledDesign(Design):
-    """Many rows: left where they are, standardised tile by tile, summed by compiled chunks."""
+    """A design for many rows, which compiled loops standardise and sum tile by tile."""
 
     scaling: Scaling
 
@@ -131,7 +132,7 @@ class CompiledDesign(Design):
         *,
         curved: bool,
     ) -> Sums:
-        """Return the sums with the whole Hessian; where lead is 0, its first terms are 0."""
+        """Return the sums with the whole Hessian; if ``lead`` is 0, its first terms are 0."""
         c, d = gradient.shape
         lead = self.scaling.lead
         gradient[:, 0] *= lead
@@ -154,7 +155,7 @@ class CompiledDesign(Design):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceDesign(CompiledDesign):
-    """Rows on a device, standardised and summed there in double precision, block by block."""
+    """A design for rows on a device: they are standardised and summed there in double precision."""
 
     @property
     def has_many_rows(self) -> bool:
@@ -196,7 +197,7 @@ class DeviceDesign(CompiledDesign):
         return self.scaling.standardised(on_host)
 
     def _block_sums(self, phi: Floats, lo: int, hi: int, *, curved: bool) -> PartialSums:
-        """Return the sums of the rows lo … hi−1, on the host."""
+        """Return the sums of rows lo … hi−1, on the host."""
         table = self.table
         xp = namespace(table.x)
 
@@ -221,11 +222,12 @@ class DeviceDesign(CompiledDesign):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseDesign(Design):
-    """Sparse rows: z = x − m without a dense z, since m is the same for all rows."""
+    """A design for sparse rows: z = x − m is never stored, since m is the same for all rows."""
 
-    # of the table, x is SciPy's CSR array in standard units
+    # its x is SciPy's CSR array in standard units
     shift: (
-        Floats  # m in standard units; zero for a column without zeros, which is centred  (d,)
+        # m in standard units; zero for a column without zero cells, which is stored centred (d,)
+        Floats
     )
     lead: float  # the number before z, which the intercept multiplies
 
@@ -236,7 +238,7 @@ class SparseDesign(Design):
 
         rows = CountRows.of_sparse(table.x)
         cells_of_column = np.bincount(rows.columns, minlength=rows.n_features)
-        # where a column is far from zero, a difference of long sums would lose digits
+        # if a column is far from zero, a difference of large sums would lose digits
         is_full = cells_of_column == rows.n_rows
         centre_of_cells = np.where(is_full, scaling.centre, 0.0)
         values = (rows.values - centre_of_cells[rows.columns]) * scaling.inverse[rows.columns]
@@ -296,13 +298,13 @@ class SparseDesign(Design):
 
 
 def is_quicker_dense(x: Any) -> bool:
-    """Return whether sparse rows are so few or so full that dense ones are quicker to sum."""
+    """Return whether the rows are so few, or so full, that dense rows are quicker to sum."""
     n_numbers = x.shape[0] * x.shape[1]
     return bool(n_numbers <= SMALL or x.nnz > _DENSE_SHARE * n_numbers)
 
 
 def design_of(table: Table, scaling: Scaling) -> Design:
-    """Return the rows in the form that suits their number."""
+    """Return the design that suits the number and the kind of the rows."""
     if is_sparse(table.x):
         return SparseDesign.of(table, scaling)
     if is_on_device(table.x):

@@ -1,4 +1,4 @@
-"""Gradient descent on the mean loss: of all rows, of single rows, of random batches."""
+"""Gradient descent on the mean loss of all rows, of single rows or of random batches."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -17,8 +17,8 @@ from suffice.typing import Codes, Floats
 
 _DECAY = 0.75
 _PATIENCE = 100  # η_t = η (1 + t / 100)^−¾
-_RISE = 1e-9  # of the loss: a larger rise is not rounding
-_CONSTANT = 0.1  # a constant rate, as a share of the rate that a falling one begins with
+_RISE = 1e-9  # a larger relative rise of the loss is not a rounding error
+_CONSTANT = 0.1  # a constant rate, divided by the first rate of a decreasing schedule
 _FORGETTING = 3  # the average after t steps weighs step s by about (s / t)³
 
 
@@ -26,7 +26,8 @@ _FORGETTING = 3  # the average after t steps weighs step s by about (s / t)³
 class BatchDescent(Solver):
     """w_k ← w_k − η ∂(mean loss)/∂w_k for every class, in the units of the problem."""
 
-    rate: float | None = None  # raises if the loss increases; None: 1 / L, at which it cannot
+    # an error is raised if the loss increases; None: 1 / L, with which it cannot
+    rate: float | None = None
     default = Stopping(tol=1e-8, max_iter=10_000)
 
     def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
@@ -60,7 +61,7 @@ def _too_large(
 
 
 def safe_rate(problem: Problem) -> float:
-    """Return 1 / L: no Hessian of the mean loss has an eigenvalue above L."""
+    """Return 1 / L, where no Hessian of the mean loss has an eigenvalue above L."""
     bound = problem.bound
     greatest = bound.sum() if bound.ndim == 1 else np.linalg.eigvalsh(bound)[-1]
     return problem.moments.total_weight / float(greatest)
@@ -76,11 +77,12 @@ class Iterate:
 
 
 class MiniBatchDescent(Solver):
-    """Steps by a few rows at a time: what the stochastic descents share."""
+    """Base of the stochastic descents, whose steps use a few rows at a time."""
 
-    rate: float | None  # raises if the fit is worse than the start and than equal posteriors
+    # an error is raised if the fit is worse than the start and worse than equal posteriors
+    rate: float | None
     batch_size: int
-    seed: int | None  # of the order of rows; None: as they come
+    seed: int | None  # seed of the order of rows; None keeps the given order
 
     def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
         objective = problem.objective
@@ -107,11 +109,11 @@ class MiniBatchDescent(Solver):
 
     @abstractmethod
     def rows_per_step(self, n_rows: int) -> int:
-        """Return how many of all rows a step looks at."""
+        """Return the number of rows that a step uses."""
 
     @abstractmethod
     def default_rate(self, problem: Problem, batch_size: int) -> float:
-        """Return the first learning rate, if none is given."""
+        """Return the first learning rate if the user gives none."""
 
     @abstractmethod
     def schedule(self, problem: Problem, batch_size: int) -> Callable[[int], float]:
@@ -119,12 +121,12 @@ class MiniBatchDescent(Solver):
 
     @abstractmethod
     def answer(self, iterate: Iterate) -> Floats:
-        """Return the parameters to answer with, (C, D)."""
+        """Return the parameters that are the result, (C, D)."""
 
 
 @dataclass(frozen=True, slots=True)
 class StochasticDescent(MiniBatchDescent):
-    """Steps of constant or decreasing rate, by one or several rows; returns the last iterate."""
+    """Steps with a constant or decreasing rate; the last iterate is the result."""
 
     rate: float | None = None
     batch_size: int = 1
@@ -150,7 +152,7 @@ class StochasticDescent(MiniBatchDescent):
 
 @dataclass(frozen=True, slots=True)
 class AveragedDescent(MiniBatchDescent):
-    """Steps of falling rate; an average of polynomial decay (Shamir & Zhang 2013, *ICML*)."""
+    """Steps with decreasing rates, and their average (Shamir & Zhang 2013, *ICML*)."""
 
     rate: float | None = None
     batch_size: int = 32
@@ -172,7 +174,7 @@ class AveragedDescent(MiniBatchDescent):
 
 
 def noisy_rate(problem: Problem, batch_size: int) -> float:
-    """Return 1 / (L + L_row / b): L of the mean loss, L_row of a typical single row's."""
+    """Return 1 / (L + L_row / b), with L of the mean loss and L_row of a typical row's loss."""
     bound = problem.bound
     trace = bound.sum() if bound.ndim == 1 else np.trace(bound)
     row_bound = trace / problem.moments.total_weight
@@ -180,7 +182,7 @@ def noisy_rate(problem: Problem, batch_size: int) -> float:
 
 
 def mini_batches(rng: np.random.Generator | None, n_rows: int, size: int) -> list[Codes]:
-    """Return all row numbers, in random order if there is a generator, cut into mini-batches."""
+    """Return mini-batches of row numbers, in random order if there is a generator."""
     order = np.arange(n_rows) if rng is None else rng.permutation(n_rows)
     return np.split(order, range(size, n_rows, size))
 

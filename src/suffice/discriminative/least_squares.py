@@ -1,4 +1,4 @@
-"""Least squares from moments: of class indicators, or of one column on the others."""
+"""Least squares from moments: regression of class indicators, or of one column on the others."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from suffice.typing import Array, Floats
 
 
 def regress_indicators(moments: Moments) -> LinearModel:
-    r"""Return the least-squares fit of each class's indicator, a score for each of K classes.
+    r"""Return the least-squares fit of the indicator of each class, as K linear scores.
 
     .. math::  w_k = T^{-1} n_k (\mu_k - \mu), \qquad w_{k0} = \pi_k - w_k^\top \mu
 
@@ -26,11 +26,11 @@ def regress_indicators(moments: Moments) -> LinearModel:
     total = (moments.pooled_scatter + moments.between_scatter) * v * v[:, None]
     shares = moments.weights / moments.total_weight
     means = moments.centred_means
-    # far from the origin the grand mean is rounded: subtract the mean that the rounding leaves
+    # far from the origin, the grand mean is rounded: subtract the remaining mean of the rows
     remainder = shares @ means
     sums = moments.weights[:, None] * (means - remainder) * v
     slopes = solve_semidefinite(total, sums.T).T
-    # they sum to zero, as the right-hand sides do, up to rounding
+    # like the right-hand sides, the solutions sum to zero up to rounding
     weights = (slopes - slopes.mean(0)) * v
     at_centre = shares - weights @ remainder
     return LinearModel.of(weights, at_centre, has_posterior=False, centre=moments.grand_mean)
@@ -70,7 +70,7 @@ def regress_column(
     *,
     unbiased: bool = False,
 ) -> LinearRegression:
-    r"""Return the regression of one column y on x, all the others.
+    r"""Return the regression of one column, y, on all other columns, x.
 
     .. math::  w = S_{xx}^{-1} s_{xy}, \qquad \textrm{residual} = s_{yy} - w^\top s_{xy}
     """
@@ -83,7 +83,7 @@ def regress_column(
     cross = scatter[others, target] * v
     # in standard units: w = S_xx⁻¹ s_xy
     slopes = solve_semidefinite(products, cross)
-    # s_yy − 2 wᵀs_xy + wᵀS_xx w: an error of w enters squared only
+    # in s_yy − 2 wᵀs_xy + wᵀS_xx w, a rounding error of w enters only squared
     residual = scatter[target, target] - 2 * slopes @ cross + slopes @ products @ slopes
     beta = scaling.to_original(np.concatenate([[moments.grand_mean[target]], slopes]))
     n_coefficients = 1 + len(others) - len(aliased_columns(features))

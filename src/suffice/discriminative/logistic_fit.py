@@ -1,4 +1,4 @@
-"""Fitting logistic and softmax regression with the solver that suits the size."""
+"""Fit logistic and softmax regression with the solver that suits the size of the problem."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -21,7 +21,7 @@ from suffice.discriminative.summary import LogisticSummary
 from suffice.typing import Codes, Floats
 
 SUBSTITUTE_L2 = 1.0  # the penalty used if no maximum of the likelihood exists
-_CHEAP_CURVATURE = 200  # (C + 1) D: below this a Hessian costs little more than a gradient
+_CHEAP_CURVATURE = 200  # if (C + 1) D is smaller, a Hessian costs little more than a gradient
 _DRAWN_ROWS = 2000
 
 
@@ -32,13 +32,14 @@ class LogisticFit:
     problem: Problem
     solution: Solution
     l2: float  # the penalty used
-    separation: Separation | None  # if l2=0 was asked for and the classes are separable
-    moments: Moments  # of the rows as they are
-    span: RowSpan | None = None  # where the problem was solved in coordinates of the rows
+    separation: Separation | None  # None unless l2=0 was set and the classes are separable
+    moments: Moments  # moments of the rows in original units
+    # None unless the problem was solved in coordinates of the rows
+    span: RowSpan | None = None
 
     @property
     def beta(self) -> Floats:
-        """Intercepts and coefficients against the first class, original units, (C, D)."""
+        """Intercepts and coefficients against the first class, in original units, (C, D)."""
         beta = self.problem.scaling.to_original(self.solution.point.phi)
         beta[:, 1 + self.problem.aliased] = 0.0
         return beta if self.span is None else self.span.to_original(beta)
@@ -54,7 +55,7 @@ class LogisticFit:
 
     @property
     def scaling(self) -> Scaling:
-        """The units of the rows as they are."""
+        """The units of the original rows."""
         return self.problem.scaling if self.span is None else self.span.scaling
 
     @property
@@ -66,14 +67,14 @@ class LogisticFit:
 
     @property
     def inference(self) -> LogisticSummary | None:
-        """Uncertainty of ``beta``, if the solver knew the Hessian of all coefficients."""
+        """Uncertainty of ``beta``, if the solver computed the Hessian of all coefficients."""
         point = self.solution.point
         if point.hessian is None or self.span is not None:
             return None
         return LogisticSummary.of(self.problem, point, self.l2)
 
     def path(self, names: tuple[str, ...]) -> DescentPath:
-        """Return the recorded descent; for many rows, the loss around it is that of a sample."""
+        """Return the recorded descent; with many rows, its loss surface is that of a sample."""
         scaling = self.problem.scaling
 
         def to_original(phi: Floats) -> Floats:
@@ -89,7 +90,7 @@ class LossOnPath:
 
     objective: Objective
     scaling: Scaling
-    factor: float  # from the rows of the objective to all rows
+    factor: float  # weight of all rows divided by that of the objective's rows
 
     @classmethod
     def of(cls, problem: Problem) -> Self:
@@ -123,7 +124,7 @@ def fit_logistic(
     record: bool = False,
     refuse_separation: bool = True,
 ) -> LogisticFit:
-    """Return the fit of a table; for separable classes and l2 = 0, the fit of ``SUBSTITUTE_L2``.
+    """Return the fit of a table; if classes are separable and l2 = 0, use ``SUBSTITUTE_L2``.
 
     ``tol``, ``epsilon`` and ``max_iter`` replace the solver's own limits; ``standardize`` and
     ``per_deviation`` are those of ``Problem.of``.
@@ -162,7 +163,7 @@ def fit_in_span(
     tol: float | None,
     max_iter: int | None,
 ) -> LogisticFit:
-    """Return the fit of few rows, l2 > 0, given the moments of the rows as they are."""
+    """Return the fit of few rows with l2 > 0, given the moments of the original rows."""
     fit = fit_logistic(
         span.table,
         moments_to_fit(span.table),
@@ -177,7 +178,7 @@ def fit_in_span(
 
 
 def suitable_solver(problem: Problem) -> Solver:
-    """Return Newton where Hessians are affordable, (C + 1) D / 8 gradients, else quasi-Newton."""
+    """Return Newton if a Hessian, (C + 1) D / 8 gradients, is affordable, else quasi-Newton."""
     c, d = problem.objective.shape
     if c * d > WIDEST_HESSIAN:
         return QuasiNewton()

@@ -22,7 +22,7 @@ A = TypeVar("A", Floats, DeviceArray)
 
 
 def steepest(gradient: Floats, n_classes: int) -> Floats:
-    """Return M⁻¹ g, (C, D): the gradient of the K symmetric rows, relative to the first."""
+    """Return M⁻¹ g, (C, D): the gradient for K symmetric rows, minus that of the first row."""
     if n_classes == 2:
         return gradient
     # M⁻¹ = I + 1 1ᵀ
@@ -30,7 +30,7 @@ def steepest(gradient: Floats, n_classes: int) -> Floats:
 
 
 def all_scores(scores: Floats) -> Floats:
-    """Return the scores of all K classes, first axis classes: zero for the first."""
+    """Return the scores of all K classes along the first axis; the first class has zero."""
     return np.concatenate([np.zeros_like(scores[:1]), scores])
 
 
@@ -49,7 +49,7 @@ def against_first(rows: Floats) -> Floats:
     return np.asarray(rows[1:] - rows[0])
 
 
-# The next functions take arrays of any library of the Array API, whose namespace is ``xp``.
+# The next functions accept arrays of any library with the Array API, whose namespace is ``xp``.
 def probabilities(xp: Namespace, phi: A, z: A) -> tuple[A, A, A]:
     """Return scores a_k of all classes, log Σ exp a_k, and p_k, for rows z with a leading 1."""
     return probabilities_of(xp, phi @ xp.matrix_transpose(z))
@@ -125,16 +125,16 @@ def hessian_of_blocks(blocks: Iterable[Floats], c: int, d: int) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
-    """The loss, its gradient and, where it was asked for, its Hessian at some parameters."""
+    """The loss, its gradient and, if requested, its Hessian at some parameters."""
 
     phi: Floats  # (C, D): intercept first
     loss: float  # misfit + penalty
     misfit: float  # −log-likelihood
-    gradient: Floats  # of the loss  (C, D)
-    hessian: Floats | None = None  # of the loss  (C·D, C·D)
+    gradient: Floats  # gradient of the loss  (C, D)
+    hessian: Floats | None = None  # Hessian of the loss  (C·D, C·D)
 
     def required_hessian(self) -> Floats:
-        """Return the Hessian of a point that was evaluated with it."""
+        """Return the Hessian; raise if the point was evaluated without it."""
         if self.hessian is None:
             raise TypeError(
                 "this point was evaluated without its Hessian: use Objective.curve"
@@ -144,7 +144,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objective:
-    r"""Softmax regression on standardised rows, scores relative to the first class.
+    r"""Softmax regression on standardised rows, with scores relative to the first class.
 
     .. math::  \sum_i -w_i \log p(y_i | z_i) + \tfrac12 \sum_j \lambda_j \phi_j^\top M \phi_j
 
@@ -177,12 +177,12 @@ class Objective:
         return self.evaluate(phi, curved=True)
 
     def gradient_norm(self, point: Evaluation) -> float:
-        """Return the greatest mean gradient of any parameter, the first class's included."""
+        """Return the greatest mean gradient of any parameter, also of the first class."""
         rows = np.vstack([point.gradient, point.gradient.sum(0)])
         return float(np.abs(rows).max()) / self.design.total_weight
 
     def sample(self, n: int) -> Objective:
-        """Return the objective of about n rows, its penalty in proportion."""
+        """Return the objective of about n rows, with the penalty reduced in proportion."""
         design = self.design.sample(n)
         share = design.total_weight / self.design.total_weight
         return replace(self, design=design, penalty=self.penalty * share)

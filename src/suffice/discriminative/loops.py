@@ -1,4 +1,4 @@
-"""Compiled sums of logistic regression over chunks of rows, and the perceptron's pass."""
+"""Compiled sums of logistic regression over chunks of rows, and a compiled perceptron pass."""
 
 import math
 
@@ -15,7 +15,7 @@ _FACTORS = 16  # rows whose logarithms are taken together: K¹⁶ is a finite nu
 
 @njit(nogil=True)
 def load_tile(x: Array, first: int, n: int, centre: Floats, inverse: Floats, z: Floats) -> int:
-    """Write (x − m) / s of n rows below a line of ones; zeros up to a multiple of 8 lanes."""
+    """Write (x − m) / s of n rows below a line of ones, and zeros up to a multiple of 8 lanes."""
     lanes = (n + 7) // 8 * 8
     d = x.shape[1]
     for r in range(n):
@@ -78,7 +78,7 @@ def to_probabilities(
 def negative_log_likelihood(
     a: Floats, codes: Codes, w: Floats, n: int, top: Floats, total: Floats
 ) -> float:
-    """Return Σ w (log Σ_k exp(a_k − top) + top − a_y), the sum over k being ``total``."""
+    """Return Σ w (log Σ_k exp(a_k − top) + top − a_y), where ``total`` is the sum over k."""
     loss = 0.0
     for first in range(0, n, _FACTORS):
         last = min(first + _FACTORS, n)
@@ -90,7 +90,7 @@ def negative_log_likelihood(
             product *= total[r]
             equal_weights &= w[r] == w[first]
         if equal_weights:
-            # Σ log t = log Π t, every t between 1 and K
+            # Σ log t = log Π t, where every t is between 1 and K
             loss += w[first] * math.log(product)
         else:
             for r in range(first, last):
@@ -113,7 +113,7 @@ def add_gradient(residual: Floats, z: Floats, lanes: int, gradient: Floats) -> N
 def add_blocks(
     p: Floats, w: Floats, z: Floats, lanes: int, vz: Floats, blocks: Floats
 ) -> None:
-    """Add Σ_r w p_k (δ_kl − p_l) z zᵀ to the block of every pair k ≥ l, lower triangles."""
+    """Add Σ_r w p_k (δ_kl − p_l) z zᵀ to the lower triangle of the block of every pair k ≥ l."""
     v = np.empty(lanes)
     pair = 0
     for k in range(len(p)):
@@ -141,8 +141,8 @@ def chunk_sums(
     blocks: Floats,
 ) -> float:
     """Add gradient (C, 1 + d) and Hessian of rows lo … hi−1; return −log-likelihood."""
-    # ``weight`` is empty if every row counts once. ``blocks`` is empty if no Hessian is asked
-    # for; otherwise it has shape (C (C + 1) / 2, D, D), D = 1 + d rounded up to a multiple of 4.
+    # ``weight`` is empty if every row counts once. ``blocks`` is empty if no Hessian is requested;
+    # otherwise it has shape (C (C + 1) / 2, D, D), D = 1 + d rounded up to a multiple of 4.
     n_scores, n_terms = phi.shape
     padded = (n_terms + 3) // 4 * 4
     z = np.zeros((padded, STRIDE))
@@ -243,7 +243,7 @@ def chunk_gradient(
     gradient: Floats,
 ) -> float:
     """Add the gradient (1, 1 + d) of rows lo … hi−1; return their negative log-likelihood."""
-    # one score a row is so little arithmetic that reading rows in place is twice as fast as tiles
+    # one score per row is so little arithmetic that reading rows in place is twice as fast as tiles
     slopes = phi[0, 1:] * inverse
     slope_gradient = np.zeros(len(inverse))
     a = np.zeros((1, LANES))

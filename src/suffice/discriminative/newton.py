@@ -27,7 +27,7 @@ from suffice.discriminative.solver import Solution, Solver, damped
 from suffice.discriminative.stopping import Step, Stopping
 from suffice.typing import Floats
 
-_SAMPLE_SHARE = 16  # the sample holds one row in so many
+_SAMPLE_SHARE = 16  # the sample holds one of this many rows
 _ROWS_PER_PARAMETER = 20
 _SAMPLE_STEPS = 2
 _MEMORY = 20  # pairs of steps and gradient changes that L-BFGS keeps
@@ -36,7 +36,7 @@ InverseHessian: TypeAlias = Callable[[Floats], Floats]  # g ↦ B⁻¹ g, shapes
 
 
 class Newton(Solver):
-    """Newton steps; the point reached knows its Hessian."""
+    """Newton steps; the last point has its Hessian."""
 
     default = Stopping(tol=1e-8, max_iter=100)
 
@@ -60,26 +60,26 @@ class Newton(Solver):
 
 
 def newton_step(point: Evaluation) -> Floats:
-    """Return −H⁻¹ g, H with a slightly larger diagonal where it is singular, shape (C, D)."""
+    """Return −H⁻¹ g, shape (C, D); a singular H first gets a slightly larger diagonal."""
     # the weights p (1 − p) in H make each step a reweighted least-squares fit (IRLS)
     factor = positive_factor(point.required_hessian())
     return -solve_factored(factor, point.gradient.ravel()).reshape(point.phi.shape)
 
 
 def _last_step(objective: Objective, point: Evaluation) -> Evaluation:
-    """Return the point after one more Newton step; for many rows, its predicted loss."""
+    """Return the point after one more Newton step; with many rows, its loss is only predicted."""
     step = newton_step(point)
     phi = point.phi + step
     if not isinstance(objective.design, (CompiledDesign, SparseDesign)):
         return objective.curve(phi)
-    # f(φ + Δ) = f(φ) + ½ gᵀΔ, up to third order
+    # f(φ + Δ) = f(φ) + ½ gᵀΔ, up to terms of third order
     loss = point.loss + 0.5 * float(np.vdot(point.gradient, step))
     misfit = loss - penalty_value(phi, objective.penalty)
     return replace(point, phi=phi, loss=loss, misfit=misfit)
 
 
 class QuasiNewton(Solver):
-    """L-BFGS from the Hessian of a sample of rows, or from Böhning's bound if that is too large."""
+    """L-BFGS from the Hessian of a sample, or from Böhning's bound for many parameters."""
 
     default = Stopping(tol=1e-8, max_iter=1000)
 
@@ -106,7 +106,7 @@ class QuasiNewton(Solver):
 
 
 class SampledNewton(QuasiNewton):
-    """Newton's method for many rows: quasi-Newton steps lead so near that one Hessian is enough."""
+    """Newton's method for many rows: quasi-Newton steps, then one Hessian of all rows."""
 
     # Byrd, Chin, Neveitt & Nocedal (2011), *SIAM Journal on Optimization* 21, 977–995
     default = Newton.default
@@ -129,7 +129,7 @@ class SampledNewton(QuasiNewton):
 
 
 def _sampled_start(objective: Objective, start: Floats) -> tuple[Floats, InverseHessian]:
-    """Return where a few Newton steps on a sample of rows lead, and the inverse Hessian there."""
+    """Return parameters and inverse Hessian after a few Newton steps on a sample of rows."""
     n_rows = objective.design.table.n_rows
     n = max(n_rows // _SAMPLE_SHARE, _ROWS_PER_PARAMETER * start.size)
     if n >= n_rows:

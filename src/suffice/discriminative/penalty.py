@@ -15,7 +15,7 @@ from suffice.typing import Floats
 
 
 def gram(n_classes: int) -> Floats:
-    """Return M with Σ_k |w_k|² = tr φᵀMφ, shape (C, C); two classes have one vector w = φ."""
+    """Return M with Σ_k |w_k|² = tr φᵀMφ, shape (C, C); two classes have a single vector w = φ."""
     c = n_classes - 1
     if c == 1:
         return np.ones((1, 1))

@@ -19,11 +19,11 @@ from suffice.discriminative.starts import Start, lda_start, start_at, zero_start
 from suffice.discriminative.stopping import Stopping
 from suffice.typing import Codes, Floats
 
-_JUDGED_ROWS = 50_000  # a sample of so many rows chooses the penalty
-_FOLDED_ROWS = 10_000  # the same where every penalty is fitted in every fold
+_JUDGED_ROWS = 50_000  # the penalty is chosen on a sample of at most this many rows
+_FOLDED_ROWS = 10_000  # the same, if every penalty is fitted in every fold
 _N_FOLDS = 5
-_ROUGH = Stopping(tol=1e-3, max_iter=200)  # enough to compare losses
-_MOST_RISES = 3  # penalties after the best one of a fold, 1.5 decades, after which it stops
+_ROUGH = Stopping(tol=1e-3, max_iter=200)  # precise enough to compare losses
+_MOST_RISES = 3  # a fold stops this many penalties (1.5 decades) after its best one
 _LEAST = 1e-3
 _PER_DECADE = 2
 
@@ -36,7 +36,7 @@ def choose_penalty(
     standardize: bool = True,
     per_deviation: bool = True,
 ) -> float:
-    """Return the λ with the lowest leave-one-out log-loss, or five-fold if features are many."""
+    """Return the λ with the lowest leave-one-out log-loss, or five-fold log-loss if d is large."""
     n_parameters = (table.n_classes - 1) * (table.n_features + 1)
     if n_parameters > WIDEST_HESSIAN:
         return _penalty_of_folds(
@@ -64,7 +64,8 @@ def choose_penalty(
             point = Newton().solve(problem, start(problem), Newton.default).point
             start = start_at(problem.scaling.to_original(point.phi))
             loss = held_out_loss(problem, point)
-            if loss <= least_loss:  # if equal, the smaller penalty, which comes later
+            # among equal losses, take the smaller penalty, which comes later
+            if loss <= least_loss:
                 least_loss = loss
                 best_l2 = l2
     return best_l2
@@ -77,7 +78,7 @@ def _penalty_of_folds(
     standardize: bool,
     per_deviation: bool,
 ) -> float:
-    """Return the λ with the lowest log-loss over folds, each fit starting at the previous λ.
+    """Return the λ with the lowest log-loss over folds; each fit starts at that of the previous λ.
 
     A fold stops ``_MOST_RISES`` penalties after its own best one: smaller penalties overfit more,
     and take more steps. A λ that some fold did not reach is not chosen.
@@ -111,7 +112,7 @@ def _penalty_of_folds(
 
 
 def _fold_numbers(codes: Codes) -> Codes:
-    """Return the fold of each row, the rows of each class dealt out in turn."""
+    """Return the fold of each row; the rows of each class are dealt out in turn."""
     order = np.argsort(codes, kind="stable")
     fold_of = np.empty(len(codes), np.intp)
     fold_of[order] = np.arange(len(codes)) % _N_FOLDS
@@ -127,13 +128,13 @@ def _log_loss(beta: Floats, rows: Table) -> float:
 
 
 def penalties(weight: float) -> Floats:
-    """Return the λ to choose among, falling: the first is a prior as strong as all rows."""
+    """Return the λ to choose from, largest first: the first is a prior as strong as all rows."""
     decades = max(np.log10(weight / _LEAST), 1.0)
     return np.asarray(weight * 10.0 ** -np.arange(0, decades + 1e-9, 1 / _PER_DECADE))
 
 
 def held_out_loss(problem: Problem, point: Evaluation) -> float:
-    """Return the mean of −log p(y_i | x_i) by coefficients one Newton step away, without row i.
+    """Return the mean of −log p(y_i | x_i), where one Newton step removes row i from the fit.
 
     Rad & Maleki (2020), *JRSS B* 82, 965–996.
     """

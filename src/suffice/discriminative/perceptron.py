@@ -1,4 +1,4 @@
-"""The perceptron: its rule, passes over the rows until none is a mistake, and the margin."""
+"""The perceptron: its rule, its passes over the rows until it makes no mistake, and the margin."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -14,31 +14,32 @@ from suffice.discriminative.scaling import Scaling
 from suffice.errors import InvalidParameterError, require_word
 from suffice.typing import Codes, Floats
 
-_BLOCK = 64  # rows whose scores are kept up to date together
+_BLOCK = 64  # number of rows whose scores are updated together
 _METHODS = ("stochastic", "batch")
 
-# from scores wz (R, n) and codes to c (R, n), zero where a row is right: w ← w + η c zᵀ
+# maps scores wz (R, n) and codes to c (R, n), which is zero for rows that are right: w ← w + η c zᵀ
 Rule: TypeAlias = Callable[[Floats, Codes], Floats]
-Mistake: TypeAlias = tuple[int, Floats]  # a row, and the weights (R, D) after its correction
+# a row number, and the weights (R, D) after its correction
+Mistake: TypeAlias = tuple[int, Floats]
 
 
 @dataclass(frozen=True)
 class PerceptronLearning:
-    """How a perceptron is shown the rows, and what is recorded.
+    """How a perceptron reads the rows, and what it records.
 
     Parameters
     ----------
     method : {"stochastic", "batch"}, default="stochastic"
-        w ← w + η t x at each mistake; or w ← w + η Σ t x once a pass.
+        w ← w + η t x after each mistake; or w ← w + η Σ t x once per pass.
     shuffle : bool, default=True
-        Whether stochastic steps visit the rows in an order drawn anew for each pass, instead of
-        their own.
+        Whether stochastic steps visit the rows in a random order, drawn again for each pass,
+        instead of the given order.
     standardize : bool, default=True
         Whether to work in standard units, so that the units of features do not matter.
     record : bool or "mistakes", default=False
         Whether to keep the weights of every pass in ``path_``, with a reference to the rows;
-        "mistakes" keeps those of every mistake of plain stochastic steps, for
-        ``plots.perceptron_steps``.
+        "mistakes" keeps the weights after every mistake (``method="stochastic"``,
+        ``variant="plain"``), for ``plots.perceptron_steps``.
 
     Examples
     --------
@@ -69,9 +70,9 @@ class PerceptronLearning:
 
 
 def one_against_rest(scores: Floats, codes: Codes) -> Floats:
-    """Return t where t wᵀz ≤ 0, labels t = ±1 for each class.
+    """Return t where t wᵀz ≤ 0 and zero elsewhere, with labels t = ±1 for each class.
 
-    A single score is that of the second of two classes.
+    If there is a single score, it is that of the second of two classes.
     """
     positive_class = np.array([1]) if len(scores) == 1 else np.arange(len(scores))
     t = np.where(codes == positive_class[:, None], 1.0, -1.0)
@@ -79,7 +80,7 @@ def one_against_rest(scores: Floats, codes: Codes) -> Floats:
 
 
 def direct(scores: Floats, codes: Codes) -> Floats:
-    """Return +1 for the right class and −1 for its best rival where that scores no less.
+    """Return +1 for the right class and −1 for its best rival, if the rival's score is no lower.
 
     Duda, Hart & Stork (2001), *Pattern Classification*, section 5.12 (Kesler's construction).
     """
@@ -96,17 +97,17 @@ def direct(scores: Floats, codes: Codes) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """Weights after some passes, and the sum that gives their average."""
+    """The weights after some passes, and the sum from which their average is computed."""
 
     weights: Floats  # w  (R, D): intercept first
     drift: Floats  # Σ over updates of (rows seen before) · update  (R, D)
-    n_seen: int = 0  # rows, or batches
+    n_seen: int = 0  # number of rows, or of batches
     n_updates: int = 0
-    mistakes: tuple[Mistake, ...] = ()  # of the last pass
+    mistakes: tuple[Mistake, ...] = ()  # mistakes of the last pass
 
     @property
     def average(self) -> Floats:
-        """Mean of the weights over all rows seen, (R, D)."""
+        """Mean of the weights over all rows read so far, (R, D)."""
         return self.weights - self.drift / max(self.n_seen, 1)
 
 
@@ -135,7 +136,7 @@ def stochastic_pass(
 ) -> State:
     """Return the state after every row was shown once: w ← w + η t z at every mistake.
 
-    The generator draws the order of the rows; without one they come in their own.
+    The generator draws the order of the rows; without a generator, they keep the given order.
     """
     n = design.table.n_rows
     order = np.arange(n) if rng is None else rng.permutation(n)
@@ -222,7 +223,7 @@ def _show_block(
 
 
 def pocket_weights(design: Design, states: Sequence[State]) -> list[Floats]:
-    """Return, after each pass, the weights of the pass so far that makes the fewest errors.
+    """Return, for each pass, the weights with the fewest errors among all passes so far.
 
     Gallant (1990), *IEEE Transactions on Neural Networks* 1, 179–191.
     """
@@ -243,7 +244,7 @@ def learn(
     start: Floats,
     max_passes: int,
 ) -> tuple[list[State], bool]:
-    """Return the states after each pass, the start first, and whether the last made no mistake."""
+    """Return the start and the state after each pass, and whether the last pass made no mistake."""
     states = [State(start, np.zeros_like(start))]
     converged = False
     while not converged and len(states) <= max_passes:
@@ -283,7 +284,7 @@ def trace_of(
     rate: float,
     history: Sequence[Floats],
 ) -> Iterator[PathPoint]:
-    """Yield the criterion and its gradient at each of some weights."""
+    """Yield the criterion and its gradient at each of these weights."""
     for t, weights in enumerate(history):
         loss, gradient = criterion(design, rule, weights)
         norm = float(np.abs(gradient).max()) / design.table.n_rows
@@ -316,5 +317,5 @@ def _leads(design: Design, weights: Floats, units: Floats) -> Iterator[Floats]:
 
 
 def _per_class(weights: Floats) -> Floats:
-    """Return weights of every class: the one vector of two classes stands for the second."""
+    """Return the weights of every class; a single vector is that of the second class."""
     return all_scores(weights) if len(weights) == 1 else weights

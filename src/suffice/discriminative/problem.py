@@ -1,4 +1,4 @@
-"""The problem posed to a solver: an objective, its units, and the moments of its rows."""
+"""The problem that a solver solves: an objective, its units, and the moments of its rows."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -18,8 +18,8 @@ from suffice.discriminative.penalty import penalties
 from suffice.discriminative.scaling import Scaling, feature_sizes
 from suffice.typing import Codes, Floats, LabelsLike, RowsLike, WeightsLike
 
-WIDEST_HESSIAN = 1500  # parameters for which a Hessian is affordable
-MANY_FEATURES = 3000  # above this, moments keep variances only
+WIDEST_HESSIAN = 1500  # most parameters for which a Hessian is affordable
+MANY_FEATURES = 3000  # with more features, moments keep only variances
 
 
 def coded_moments(table: Table, storage: str = "auto", *, fourth: bool = False) -> Moments:
@@ -74,7 +74,7 @@ class Problem:
         fit_intercept: bool = True,
         per_deviation: bool = True,
     ) -> Self:
-        """Return the problem; the penalty is of coefficients per deviation, or as they are."""
+        """Return the problem; the penalty is on coefficients per deviation, or per unit."""
         s = feature_sizes(moments, fit_intercept=fit_intercept)
         scaling = Scaling.of(moments, fit_intercept=fit_intercept, standardize=standardize)
         if l2 == 0:
@@ -110,7 +110,7 @@ class Problem:
 
     @property
     def bound(self) -> Floats:
-        """A with M ⊗ A no smaller than any Hessian of the objective, (D, D) or (D,)."""
+        """A such that M ⊗ A bounds every Hessian of the objective from above, (D, D) or (D,)."""
         # Böhning (1992), *Annals of the Institute of Statistical Mathematics* 44, 197–200
         # A = β Σ w z zᵀ + diag λ,  β = ½, or ¼ for two classes
         beta = 0.25 if self.moments.n_classes == 2 else 0.5
@@ -122,7 +122,7 @@ class Problem:
 def aliased_columns(moments: Moments, *, fit_intercept: bool = True) -> Codes:
     """Return the columns that are constant, or combinations of the columns that remain.
 
-    Pivoted Cholesky chooses which columns of a dependent set remain, whatever their order.
+    Pivoted Cholesky chooses which columns of a dependent set remain; their order does not matter.
     """
     constant = feature_sizes(moments, fit_intercept=fit_intercept) == 0
     if moments.storage == "diagonal":

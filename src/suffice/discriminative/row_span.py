@@ -1,6 +1,6 @@
 """Ridge-penalised logistic regression of fewer rows than features, in the span of the rows.
 
-With y = (x − m) / s the penalty is (λ/2) |φ|², so that the best φ is a combination of rows: in
+With y = (x − m) / s, the penalty is (λ/2) |φ|², so the best φ is a combination of rows. In
 coordinates along an orthonormal basis of their span, the problem has as many features as rows.
 """
 
@@ -50,13 +50,13 @@ class RowSpan:
         return np.asarray((beta[:, 1:] @ self.combinations.T) @ self.rows)
 
     def to_original(self, beta: Floats) -> Floats:
-        """Return (w_0, w) of wᵀx + w_0 for those of coordinates, each (C, 1 + …)."""
+        """Return (w_0, w) of wᵀx + w_0, given the coordinates' parameters, each (C, 1 + …)."""
         phi = np.column_stack([beta[:, 0], self.slopes(beta)])
         return self.scaling.to_original(phi)
 
 
 def is_solved_in_span(table: Table) -> bool:
-    """Return whether rows are fewer than features, and the features too many for a Hessian."""
+    """Return whether there are fewer rows than features, and too many features for a Hessian."""
     if is_sparse(table.x) or is_foreign(table.x):
         return False
     n_parameters = (table.n_classes - 1) * (table.n_features + 1)

@@ -1,4 +1,4 @@
-"""The units in which solvers work: features about their means, in standard deviations."""
+"""The units in which solvers work: features minus their means, in standard deviations."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -25,11 +25,12 @@ def feature_sizes(moments: Moments, *, fit_intercept: bool = True) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaling:
-    """The map z = (x − m) / s to the units a solver works in, and back."""
+    """The map z = (x − m) / s to the units that a solver works in, and its inverse."""
 
     centre: Floats  # m  (d,)
     inverse: Floats  # 1 / s  (d,); zero for a constant feature
-    lead: float = 1.0  # the number before z, which the intercept multiplies; 0 without one
+    # the number before z, which the intercept multiplies; 0 without an intercept
+    lead: float = 1.0
 
     @classmethod
     def of(
@@ -39,7 +40,7 @@ class Scaling:
         fit_intercept: bool = True,
         standardize: bool = True,
     ) -> Self:
-        """Return the map to mean zero and deviation one; without an intercept, about zero."""
+        """Return the map to deviation 1 and, if there is an intercept, to mean 0."""
         origin = np.zeros(moments.n_features)
         lead = float(fit_intercept)
         if not standardize:

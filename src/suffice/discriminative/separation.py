@@ -19,26 +19,29 @@ from suffice.discriminative.problem import Problem
 from suffice.discriminative.solver import Solution
 from suffice.typing import Codes, Floats
 
-_FLAT = 1e-6  # of the curvature at zero: below this, separation is possible and looked for
-_VIOLATED = 1e-8  # a margin below minus this, of rows scaled to one, is a contradiction
+# below this share of the curvature at zero, separation is possible and is searched for
+_FLAT = 1e-6
+# if a margin of rows scaled to one is below minus this, the row contradicts the direction
+_VIOLATED = 1e-8
 _GAINED = 1e-9
 _NONZERO = 1e-7
 _TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 _SAMPLE = 10_000
 _ROUNDS = 30
-_WIDEST = 1500  # parameters of a linear program that is still quick
+_WIDEST = 1500  # most parameters for which the linear program is quick
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Separation:
     """How classes are separated without error (Albert & Anderson 1984, *Biometrika* 71, 1–10)."""
 
-    complete: bool  # every row on its own side; otherwise some lie on the boundary (quasi)
-    features: Codes  # columns that a sparse separating direction uses
+    # whether every row is on its own side; otherwise some lie on the boundary (quasi-separation)
+    complete: bool
+    features: Codes  # columns with a coefficient in a sparse separating direction
 
 
 def find_separation(problem: Problem, solution: Solution) -> Separation | None:
-    """Return how the classes are separated, or None, after a descent without penalty.
+    """Return how the classes are separated, or None, given the end of an unpenalised descent.
 
     With more than 1500 parameters only complete separation is found.
     """
@@ -117,7 +120,7 @@ def _hardest(design: Design, delta: Floats, n: int) -> Floats:
 
 
 def _least(margins: Floats, n: int) -> Codes:
-    """Return the places of the n least margins, in no order."""
+    """Return the positions of the n smallest margins, in no order."""
     return np.argpartition(margins, min(n, len(margins)) - 1)[:n]
 
 

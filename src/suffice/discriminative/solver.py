@@ -1,4 +1,4 @@
-"""Solvers of logistic regression: following a descent until it stops, the same for all of them."""
+"""Solvers of logistic regression: the loop that follows any descent until it stops."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -16,28 +16,28 @@ from suffice.typing import Floats
 
 _HALVINGS = 40
 _SUFFICIENT = 1e-4  # α of Armijo's rule
-_ROUNDING = 1e-12  # of the loss: what a long sum may be wrong by
+_ROUNDING = 1e-12  # relative rounding error of a long sum such as the loss
 _NOT_KEPT = np.empty(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """Where a descent ended."""
+    """The end of a descent."""
 
     point: Evaluation
     n_iter: int
     converged: bool
-    trace: list[PathPoint]  # the start included; parameters (C, D) if they were recorded
+    trace: list[PathPoint]  # from the start on; with parameters (C, D) if they were recorded
 
 
 class Solver(ABC):
-    """A method of descent: the points it visits, and when it stops by default."""
+    """A method of descent: the points that it visits, and its default stopping rule."""
 
     default: ClassVar[Stopping]
 
     @abstractmethod
     def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
-        """Yield the points of a descent from (C, D), for ever or until the loss stays."""
+        """Yield the points of a descent from (C, D), perhaps without end."""
 
     @np.errstate(over="ignore", invalid="ignore")
     def solve(
@@ -48,7 +48,7 @@ class Solver(ABC):
         *,
         record: bool = False,
     ) -> Solution:
-        """Return the end of the descent: it meets the rule, breaks off, or runs out of steps."""
+        """Return the end of the descent: it stops by the rule, or after the last step."""
         trace: list[PathPoint] = []
         previous: Step | None = None
         converged = False
@@ -75,7 +75,7 @@ def damped(
     start: Floats,
     direction: Callable[[Evaluation], Floats],
 ) -> Iterator[Step]:
-    """Yield the points of steps φ + t Δ, t the first of 1, ½, ¼ … that is low enough, if any is."""
+    """Yield the points φ + t Δ, where t is the first of 1, ½, ¼, … that lowers the loss enough."""
     point = evaluate(start)
     t = 0.0
     while True:

@@ -10,11 +10,12 @@ from suffice.discriminative.problem import Problem
 from suffice.typing import Floats
 
 Start: TypeAlias = Callable[[Problem], Floats]  # parameters in the problem's units, (C, D)
-_FARTHEST = 15.0  # log odds at a class mean; beyond, the loss has hardly any curvature left
+# if the log odds at a class mean exceed this, the loss has almost no curvature
+_FARTHEST = 15.0
 
 
 def zero_start(problem: Problem) -> Floats:
-    """Return zeros, shape (C, D): every class equally likely, everywhere."""
+    """Return zeros, shape (C, D): all classes are equally probable for every row."""
     return np.zeros(problem.objective.shape)
 
 
@@ -24,7 +25,7 @@ def random_start(problem: Problem, seed: int = 0) -> Floats:
 
 
 def start_at(beta: Floats) -> Start:
-    """Return the start at coefficients (C, D) in original units."""
+    """Return a start at given coefficients (C, D) in original units."""
     return lambda problem: problem.scaling.from_original(beta)
 
 
@@ -49,7 +50,7 @@ def lda_start(problem: Problem) -> Floats:
 
 
 def _tempered(means: Floats, slopes: Floats) -> Floats:
-    """Return the slopes, all smaller where classes lie so far apart that the loss is flat."""
+    """Return the slopes, reduced if classes are so far apart that the loss would be flat."""
     # half the squared distance of two class means is their log odds there
     scores = means @ slopes.T
     squares = np.diagonal(scores)

@@ -5,12 +5,12 @@ from typing import Self
 
 from suffice.discriminative.logistic_loss import Evaluation
 
-_INVISIBLE = 1e-24  # of the loss: a gain that no arithmetic can show
+_INVISIBLE = 1e-24  # a smaller relative gain of the loss is lost in rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """A point that a solver has reached, and how."""
+    """A point that a solver has reached, and the step that led to it."""
 
     point: Evaluation
     size: float  # step length or learning rate that led here; 0 at the start
@@ -21,8 +21,9 @@ class Step:
 class Stopping:
     """The rule by which a descent stops."""
 
-    tol: float = 1e-8  # greatest mean gradient, in standard units, and loss still to gain
-    epsilon: float | None = None  # change of the log-likelihood
+    # limit of the greatest mean gradient in standard units, and of the remaining gain
+    tol: float = 1e-8
+    epsilon: float | None = None  # limit of the change of the log-likelihood
     max_iter: int = 100
 
     def with_limits(
@@ -31,7 +32,7 @@ class Stopping:
         epsilon: float | None,
         max_iter: int | None,
     ) -> Self:
-        """Return the rule with the limits that are given; None keeps this rule's own."""
+        """Return the rule with other limits; None keeps a limit of this rule."""
         return replace(
             self,
             tol=self.tol if tol is None else tol,

@@ -49,12 +49,12 @@ class Stream:
         *,
         fit_intercept: bool = True,
     ) -> Self:
-        """Return the stream after one more batch, coded by the classes of the stream."""
+        """Return the stream after one more batch, with labels as codes of its classes."""
         storage = "pooled" if self.moments.storage == "pooled" else "diagonal"
         moments = self.moments + coded_moments(table, storage)
         problem = Problem.of(table, moments, l2=l2, fit_intercept=fit_intercept)
         scaling = problem.scaling
-        # the penalty belongs to all rows so far, of which the batch is a share
+        # the penalty is for all rows so far; the batch gets its share of it
         objective = problem.objective
         share = objective.design.total_weight / moments.total_weight
         objective = replace(objective, penalty=objective.penalty * share)

@@ -1,6 +1,6 @@
 """The Bayes decision: the action with the lowest expected cost, argmin_a Σ_k C[a, k] p(k | x).
 
-Where every error costs the same it is the MAP class, argmax_k p(k | x).
+If every error costs the same, it is the MAP class, argmax_k p(k | x).
 """
 
 from collections.abc import Mapping
@@ -81,7 +81,7 @@ class Decision:
 
     @property
     def is_map(self) -> bool:
-        """Whether the decision is always the most probable class, so that argmax will do."""
+        """Whether the decision is always the most probable class, so that argmax is enough."""
         if self.can_reject or self.costs is None or self.n_classes == 1:
             return not self.can_reject
         # C[a, k] = f(k) − s·[a = k] with one s > 0, such as 0–1 loss
@@ -219,7 +219,7 @@ def _matrix(costs: object, classes: Labels) -> Floats:
 
 
 def _listed(values: object, name: str, of_key: str) -> Floats:
-    """Return all costs of an array or mapping as finite floats; ``of_key`` names one of these."""
+    """Return all costs of an array or mapping as finite floats; ``of_key`` names one of them."""
     if not isinstance(values, Mapping):
         return _numbers(values, name)
     costs = [

@@ -44,7 +44,7 @@ FittedModel: TypeAlias = (
 )
 RandomState: TypeAlias = int | np.random.Generator | None
 Answer = TypeVar("Answer")
-_LEAST_LOG_POSTERIOR = -700.0  # replaces log 0, when the posterior of an averaged model is 0
+_LEAST_LOG_POSTERIOR = -700.0  # replaces log 0 if the posterior of an averaged model is 0
 _COLDEST = 1e-300  # a smaller temperature may have an infinite reciprocal
 
 

@@ -1,4 +1,4 @@
-"""Intervals of error rates, and p-values adjusted for their number."""
+"""Intervals of error rates, and p-values adjusted for the number of tests."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ LEVEL = 0.05  # significance level
 
 
 def holm(p: Floats) -> Floats:
-    """Return p-values adjusted for their number (Holm 1979); NaN stays NaN and is not counted."""
+    """Return p-values adjusted for the number of tests (Holm 1979); NaN is not a test."""
     adjusted = np.full_like(p, np.nan)
     finite = np.flatnonzero(np.isfinite(p))
     order = finite[np.argsort(p[finite], kind="stable")]

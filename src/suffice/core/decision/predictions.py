@@ -245,7 +245,7 @@ class Predictions:
         """Predicted label of each row, shape (n,); None if it is none of the classes."""
         if (self.predicted >= 0).all():
             return np.asarray(self.classes[self.predicted])
-        # code −1, none of the classes, takes the last entry
+        # code −1 (none of the classes) takes the last entry
         labels = np.array([*self.classes.tolist(), None], dtype=object)
         return np.asarray(labels[self.predicted])
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from suffice.errors import InvalidInputError
 from suffice.typing import Floats
 
-_ALIKE = 1e-12  # a relative difference of densities up to this may be rounding
+_ALIKE = 1e-12  # a relative difference of densities up to this may be a rounding error
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Categories as indicators in a Gaussian, or as independent factors with smoothed levels."""
+"""Fit categories as indicators in a Gaussian, or as independent factors with smoothed levels."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def numbers_of(moments: Moments) -> Moments:
 
 def _unseen_filled(moments: Moments, group_of: Codes, n_numbers: int) -> Moments:
     """Return sums in which levels that never occur in a group vary as they do in all classes."""
-    # with a weak prior they would have almost no variance; plug-in estimates are filled elsewhere
+    # a weak prior would leave them almost no variance; plug-in estimates are filled elsewhere
     p = n_numbers
     scatters = moments.scatters.copy()
     reference = ReferenceCovariance.of(moments.select(np.arange(p, moments.n_features)))

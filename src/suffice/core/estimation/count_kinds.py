@@ -1,7 +1,7 @@
 """From sums of counts to models and exact leave-one-out scores, with one class for each kind.
 
 Leaving a row out subtracts its counts from the sums of its own class, and leaves the scores of the
-other classes unchanged. With the complement model, it changes the other classes' scores only.
+other classes unchanged. With the complement model, only the scores of the other classes change.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Bernoulli(CountKind):
         codes = left.codes
         weights, constants = _bernoulli_scores(sums, alpha)
         scores = log_products(left.rows, weights) + constants
-        # in the row's own class, a weight of n_y − w is left, of which N_yj − w b_j has feature j
+        # the row's own class has the remaining weight n_y − w, and N_yj − w b_j of it has feature j
         absent = left_out_absences(sums, codes, left.w, alpha) - left.absent[alpha]
         rest = np.maximum(sums.weights[codes] - left.w, 0.0)
         own = left.present[alpha] + absent - d * np.log(rest + 2 * alpha)

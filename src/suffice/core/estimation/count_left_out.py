@@ -131,7 +131,8 @@ def left_out_sums(
 
 def left_out_absences(sums: CountSums, codes: Codes, w: Floats, alpha: float) -> Floats:
     """Return Σ_j log (n_y − N_yj − w_i + α) over all features, for each row i of class y, (n,)."""
-    # a feature that row i lacks has n_y − N_yj ≥ w_i; the caller subtracts the terms of the others
+    # a feature that row i lacks has n_y − N_yj ≥ w_i; the caller subtracts the terms of features
+    # that row i has
     pairs, pair_of_row = np.unique(np.stack([codes, w]), axis=1, return_inverse=True)
     of_features = np.empty(pairs.shape[1])
     for p, (k, weight) in enumerate(pairs.T.tolist()):

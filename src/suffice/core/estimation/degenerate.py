@@ -1,4 +1,4 @@
-"""Classes and columns without variance: fill it from other classes, and warn."""
+"""Fill the missing variance of classes and columns from other classes, and warn."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ReferenceCovariance:
         return cls(scale[:, None] * directions * root, (directions / root).T / scale, scale)
 
     def spectrum(self, sigma: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return a (…, d) and V of F⁻¹ Σ F⁻ᵀ = V diag(a) Vᵀ, and a with 1 for missing variance."""
+        """Return a and V of F⁻¹ Σ F⁻ᵀ = V diag(a) Vᵀ, and a with missing variances set to 1."""
         a, v = np.linalg.eigh(self.inverse @ sigma @ self.inverse.T)
         # along u = F⁻ᵀ v, rounding errors give a variance of about ε Σ_j (u_j s_j)²
         u = self.inverse.T @ v
@@ -73,14 +73,14 @@ def resolved_variances(variances: Floats, moments: Moments, group_of: Codes) -> 
 
 
 def filled_variances(variances: Floats, pooled: Floats, totals: Floats) -> Floats:
-    """Replace variances (G, d) of zero with pooled variances (d,), or else a share of the total."""
+    """Replace variances (G, d) of zero with pooled variances (d,), or with a share of the total."""
     reference = np.where(pooled > 0, pooled, SEPARATING_SHARE * totals)
     reference = np.where(reference > 0, reference, 1.0)
     return np.where(variances > 0, variances, reference)
 
 
 def independent_columns(moments: Moments) -> Codes:
-    """Return columns with a pooled within-class covariance of full rank, as many as possible."""
+    """Return as many columns as possible whose pooled within-class covariance has full rank."""
     sigma = moments.pooled_scatter / moments.total_weight
     variances = resolved(np.diagonal(sigma), moments.grand_mean, moments.total_variances)
     varying = np.flatnonzero(variances)

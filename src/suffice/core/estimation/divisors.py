@@ -1,4 +1,4 @@
-"""From scatter to covariance: by maximum likelihood, with Bessel's correction, or averaged.
+"""Divide scatter by a divisor: maximum likelihood, Bessel's correction, or averaged.
 
 Class k has the weight w_k and the scatter M_k; w is the weight of all classes. The estimates by
 maximum likelihood and with Bessel's correction are

@@ -1,4 +1,4 @@
-"""From sums to a classifier in two calls: ``estimate`` the model, then ``decide`` with it."""
+"""From sums to a classifier in two calls: ``estimate`` returns a model, ``decide`` a classifier."""
 
 from suffice.core.decision.bayes_decision import decision_by
 from suffice.core.decision.classifier import Classifier, check_temperature
@@ -95,7 +95,7 @@ def _reads_weights_as_counts(moments: Moments, settings: Settings) -> bool:
 
 
 def warn_of_relative_weights(n_rows: int, total: float) -> None:
-    """Warn if weights are too small to be numbers of rows, which the model takes them for."""
+    """Warn if the model reads weights as numbers of rows, but they are too small for that."""
     if 2 * total < n_rows:
         warn(
             f"the weights of {n_rows} rows sum to {total:.3g}: this model reads weights as "

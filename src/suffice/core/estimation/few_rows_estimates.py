@@ -95,7 +95,7 @@ class FewRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupSpectrum:
-    """The eigenvalues of a group's covariance in units of its target; they serve every γ."""
+    """The eigenvalues of a group's covariance in units of its target; they do not depend on γ."""
 
     few: FewRows
     scale: Floats  # s: standard deviations of the target  (d,)

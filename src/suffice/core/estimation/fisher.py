@@ -23,7 +23,8 @@ class DiscriminantSpace:
     """
 
     centre: Floats  # Σ_k π_k μ_k  (d,)
-    scalings: Floats  # one column per coordinate, the most separating first  (d, r)
+    # one column per coordinate, starting with the one that separates best  (d, r)
+    scalings: Floats
     singular_values: Floats  # √λ: standard deviation between classes per coordinate  (r,)
     directions: Floats  # the coordinates as unit vectors in whitened space  (r, d)
     within: Covariance  # S_W

@@ -1,4 +1,4 @@
-"""A model from given parameters, through sums from which exactly these are estimated."""
+"""Make a model from given parameters: make sums whose estimates are exactly these parameters."""
 
 from collections.abc import Sequence
 

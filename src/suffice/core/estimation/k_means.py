@@ -8,7 +8,7 @@ from suffice.core.linalg import EPS
 from suffice.typing import Floats
 
 _LLOYD_STEPS = 10
-_TRIALS = 4  # rows drawn for each new centre; the best one is used
+_TRIALS = 4  # number of rows drawn for each new centre; the best of them becomes the centre
 
 
 class Clusters(NamedTuple):

@@ -39,7 +39,8 @@ from suffice.typing import Codes, Flags, Floats
 SAMPLE = 20_000  # most rows of a class for trying starts and numbers of components
 DEVICE_NUMBERS = 1 << 26  # most numbers in a block of rows on a device
 _BLOCK = 32 * LANES  # rows of a tile
-_ROUNDING = 1e-9  # a borrowed covariance below this correlation is a rounding error
+# a borrowed covariance with a smaller correlation than this is a rounding error
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ class MixtureSettings:
     prior_rows: float = 1.0  # κ, the number of pseudo-rows of the inverse-Wishart prior
     n_init: int = 3
     max_iter: int = 500
-    tol: float = 1e-6  # EM ends when a step gains less of the objective per unit of weight
+    tol: float = 1e-6  # EM ends when a step gains less than this per unit of weight
 
     @property
     def is_diagonal(self) -> bool:

@@ -1,4 +1,4 @@
-"""Bayesian estimates of Gaussian classes: most probable parameters, or integrated out."""
+"""Bayesian estimates of Gaussian classes: parameters at the mode, or integrated out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from suffice.errors import (
 from suffice.typing import Floats
 
 WEAK = 0.01  # pseudo-count of the default prior of a mean
-NO_SPREAD = 1e-26  # a within-class variance below this share of the total is rounding
+NO_SPREAD = 1e-26  # a within-class variance below this share of the total is a rounding error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,7 +182,7 @@ class NormalInverseWishart:
 
     @property
     def predictive_degrees(self) -> float:
-        """Return f, the degrees of freedom of the predictive Student t, proper only if f > 0."""
+        """Return the degrees of freedom f of the predictive Student t, proper only if f > 0."""
         # f = ν − d + 1,  shape Ψ (κ + 1) / (κ f)
         return self.degrees - len(self.mean) + 1
 
@@ -209,7 +209,7 @@ def prior_of_group(
 ) -> NormalInverseWishart:
     """Return the prior of classes that share Σ, with its mean minus the grand mean.
 
-    If ``prior`` is None, it is a weak one.
+    If ``prior`` is None, return a weak prior.
     """
     if prior is None:
         return _weak_prior(inputs)

@@ -40,7 +40,7 @@ class EstimationInput:
     priors: Floats  # π  (K,), before classes without rows get prior 0
     quiet: bool  # whether to suppress warnings about singular covariances
     encoding: Encoding | None = None  # None if no feature is an indicator of a level
-    sums_of_complete_rows: bool = False  # whether the sums are of complete, numeric rows
+    sums_of_complete_rows: bool = False  # whether all summed rows are complete and numeric
 
     @property
     def present(self) -> Flags:

@@ -31,7 +31,7 @@ from suffice.core.model.tiles import in_cached_blocks
 from suffice.core.moments import Moments
 from suffice.typing import Codes, Floats
 
-# a downdate must leave this share of a scatter: with less, half of the digits are lost
+# a downdate must leave at least this share of a scatter, else half of the digits are lost
 LEAST_LEFT = 1e-7
 _ROWS_AT_A_TIME = 4096
 
@@ -48,14 +48,14 @@ class _Removal:
     w: Floats  # weight of each row  (n,)
 
     def of_rows(self, rows: slice) -> "_Removal":
-        """Return the same sums, and what leaving out only these rows does."""
+        """Return the same sums, with the changes for leaving out these rows only."""
         return replace(self, truth=self.truth[rows], w=self.w[rows])
 
     def members(self, g: int) -> Codes:
         return np.flatnonzero(self.group_of == g)
 
     def change(self, rows: slice) -> tuple[Floats, Floats]:
-        """Return c and t: without the row, the scatter is c z zᵀ less, and z = x − μ is t z."""
+        """Return c and t: without the row, c z zᵀ is missing from the scatter, and x − μ is t z."""
         w = self.w[rows]
         total = self.moments.weights[self.truth[rows]]
         left = np.where(total - w > 1e-12 * total, total - w, np.nan)
@@ -63,7 +63,7 @@ class _Removal:
         return w * total / left, total / left
 
     def lost(self, g: int, rows: slice) -> Floats:
-        """Return the share of the loss that group g bears: 1 for the row's group, else λ, (n,)."""
+        """Return the share of c z zᵀ that group g loses: 1 for the row's group, else λ, (n,)."""
         return np.where(self.group_of[self.truth[rows]] == g, 1.0, self.regularisation.pooling)
 
     def divisors(self, g: int, rows: slice) -> Floats:
@@ -132,7 +132,7 @@ class _Pass:
 
     groups: list[_DowndatedGroup]
     measured: Codes  # the classes that have a metric
-    scorer: Scorer | None  # of these classes; None if there are none
+    scorer: Scorer | None  # metric of these classes; None if there are none
 
 
 def _passes(removal: _Removal) -> list[_Pass]:

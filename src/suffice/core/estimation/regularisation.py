@@ -62,7 +62,7 @@ def regularised(
     variances = np.diagonal(sigmas, axis1=1, axis2=2) if sigmas.ndim == 3 else sigmas
     fourths = None
     if shrinkage.needs_fourth:
-        # these groups hold fourth moments in place of scatters; they are pooled in the same way
+        # these groups hold fourth moments in place of scatters, which are pooled in the same way
         fourth = fourth_groups(moments, group_of)
         fourths = pooled_groups(fourth, regularisation.pooling).scatters
     target = regularisation.target

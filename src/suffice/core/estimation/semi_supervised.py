@@ -16,7 +16,7 @@ from suffice.typing import Floats
 
 WEIGHTS = (0.0, 0.02, 0.1, 0.3, 1.0)  # weights of unlabelled rows that "auto" tries
 MOST_STEPS = 300
-CLOSE = 1e-6  # EM ends when no posterior changes by more
+CLOSE = 1e-6  # EM ends when no posterior changes by more than this
 _FOLDS = 5
 
 
@@ -30,7 +30,7 @@ class SemiSupervised:
     temperature: float = 1.0
 
     def moments(self, labelled: Table, unlabelled: Table, weight: float) -> Moments:
-        """Return the sums of all rows; unlabelled rows count by ``weight`` times posterior."""
+        """Return the sums of all rows; unlabelled rows have the weight ``weight`` × posterior."""
         labelled_sums = self._collect(labelled)
         if not weight:
             return labelled_sums

@@ -43,7 +43,7 @@ from suffice.core.power_transform import PowerTransform, check_power
 from suffice.errors import InvalidParameterError, require_word
 from suffice.typing import Codes, Floats, Labels
 
-AUTO: Literal["auto"] = "auto"  # the data decide
+AUTO: Literal["auto"] = "auto"  # "auto": chosen from the data
 CovarianceWord: TypeAlias = Literal[
     "full",
     "diagonal",
@@ -111,7 +111,7 @@ CategoricalLike: TypeAlias = Categorical | str | Sequence[ColumnName] | None
 
 
 def is_open(word: object) -> bool:
-    """Return whether a setting is "auto": the data decide."""
+    """Return whether a setting is "auto", which means that it is chosen from the data."""
     return isinstance(word, str) and word == AUTO
 
 

@@ -17,14 +17,14 @@ TargetWord: TypeAlias = Literal["diagonal", "sphere", "identity"]
 
 @dataclass(frozen=True, slots=True)
 class ShrinkageTarget:
-    """The rule for a diagonal matrix T: diag Σ, or a sphere with the trace of Σ, in some units."""
+    """The rule for a diagonal target T: diag Σ, or a sphere with the trace of Σ in some units."""
 
     keeps_variances: bool = False  # T = diag Σ: shrinks correlations, keeps variances
     # T is a sphere in units of pooled standard deviations (Friedman), not in the features' units
     pooled_units: bool = False
 
     def scales(self, variances: Floats, pooled: Floats) -> Floats:
-        """Return the scale of each feature in which T is a multiple of the identity, (G, d)."""
+        """Return scales of the features, (G, d), such that T is a multiple of the identity."""
         if self.keeps_variances:
             return unit_scale(variances)
         if self.pooled_units:

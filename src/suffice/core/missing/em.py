@@ -37,9 +37,10 @@ from suffice.errors import (
 from suffice.typing import Codes, Flags, Floats
 
 PRIOR_ROWS = 1e-4  # pseudo-count of the prior: no correlations, variances within classes
-TOLERANCE = 1e-7  # EM ends when means and covariances change less, in standard deviations
+# EM ends when means and covariances change by less than this, in standard deviations
+TOLERANCE = 1e-7
 MOST_STEPS = 500
-UNFINISHED = 1e-4  # EM warns if the last step changed a mean or covariance by as much
+UNFINISHED = 1e-4  # EM warns if the last step changed a mean or covariance by more than this
 _NAMED = 4  # most columns or classes that a message names
 MStep: TypeAlias = Callable[[Moments], Gaussians]
 

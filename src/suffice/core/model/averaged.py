@@ -197,7 +197,7 @@ class AveragedModel:
 
 
 def _by_view(shares: Sequence[Share]) -> list[tuple[View, list[Share]]]:
-    """Return each view, to be applied once, with the shares that read the same rows there."""
+    """Return each view with the shares that read its rows: each view is applied only once."""
     groups: dict[tuple[int, bool], list[Share]] = {}
     for share in shares:
         groups.setdefault((id(share.view), share.integrates), []).append(share)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 22  # posteriors in memory at a time
 FEWEST = 200  # with fewer rows per NumPy block, compiled loops are faster
-Bounds: TypeAlias = Callable[[], Floats]  # computes the bounds of pairs of classes  (K, K)
+Bounds: TypeAlias = Callable[[], Floats]  # returns the bounds of pairs of classes  (K, K)
 
 
 class ErrorRate(float):
@@ -121,7 +121,7 @@ def simulated_error(
         )
     x, _ = model.sample(n_samples, rng)
     untempered = model.with_temperature(1.0)
-    # the mean of 1 − max p has less variance than the share of wrong rows, and the same mean
+    # the mean of 1 − max p has the same expectation as the share of wrong rows, and less variance
     losses = np.concatenate([1 - p.max(1) for p in _posteriors(untempered, x)])
     error = BayesError.mean(losses)
     error.bounds_function = partial(_simulated_bounds, untempered, x)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from suffice.core.model.gaussian import GaussianModel
 
 _BLOCK = 1 << 19  # numbers in one block of rows, which one thread reads
-_FIRST_ROWS = 256  # if these rows are complete, missing values are taken to be rare
+# if this many first rows are complete, missing values are assumed to be rare
+_FIRST_ROWS = 256
 
 
 class ClassModel(ScoredModel):
@@ -128,7 +129,7 @@ class ClassModel(ScoredModel):
         return self.sample_of(k, rng), k
 
     def of_new_rows(self) -> ClassModel:
-        """Return the predictive model of new rows, if this model is estimated from counted rows.
+        """Return the predictive model of new rows, if the number of training rows is known.
 
         Its densities are wider than the plug-in densities, since the estimates have errors.
         """
@@ -157,7 +158,7 @@ class ClassModel(ScoredModel):
 
 
 def row_count(n: object) -> int:
-    """Return the number of rows to draw; raise if it is not a count."""
+    """Return the number of rows to draw; raise if it is not a positive integer."""
     if not isinstance(n, Integral) or n < 0:
         msg = f"the number of rows to draw must be an integer of at least 0, got {n!r}"
         raise InvalidParameterError(msg)
@@ -254,7 +255,7 @@ class MarginalModel(WrappedModel):
             except InvalidInputError:  # perhaps because of a missing value in a later row
                 if not has_missing(rows):
                     raise
-        # use blocks of equal size: a short last block would be read pattern by pattern
+        # use blocks of equal size, since a short last block would be read pattern by pattern
         n_blocks = max(-(-rows.size // _BLOCK), 1)
         step = max(-(-len(rows) // n_blocks), 1)
 

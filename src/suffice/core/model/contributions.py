@@ -70,7 +70,7 @@ def divergence_of_features(
     covariances: Floats,
     groups: Sequence[Codes],
 ) -> Floats:
-    """Return the divergence between Gaussian classes that is lost without each group, (G,).
+    """Return the divergence between classes that is lost without each group of features, (G,).
 
     The divergence is Σ_kl π_k π_l D(k ‖ l), where D is the Kullback–Leibler divergence. D₋B is the
     divergence of the marginal densities without the features B. If classes share Σ, D is half the

@@ -289,7 +289,8 @@ def _read(
 
 
 def _softmax(xp: Namespace, a: DeviceArray) -> DeviceArray:
-    if hasattr(xp, "softmax"):  # the library's softmax needs only one pass
+    # the softmax of the library needs only one pass over the scores
+    if hasattr(xp, "softmax"):
         shares: DeviceArray = xp.softmax(a, -1)
         return shares
     e: DeviceArray = xp.exp(a - xp.max(a, axis=1, keepdims=True))

@@ -1,7 +1,7 @@
 """CUDA loops in Triton that compute posteriors from rows, and scores from whitened rows.
 
-Tensor cores multiply single-precision numbers as three TF32 products: one would keep three digits,
-three keep all. Double-precision numbers are multiplied directly.
+Tensor cores multiply single-precision numbers as three TF32 products: one product would keep only
+three digits, and three products keep all. Double-precision numbers are multiplied directly.
 """
 
 from typing import Literal, TypeAlias

@@ -7,7 +7,7 @@ of shrinkage is the identity. Then
     Σ_γ⁻¹ = γ⁻¹ [I − Zᵀ U diag((1 − γ) / (γ + (1 − γ) λ)) Uᵀ Z]
     log|Σ_γ| = (d − r) log γ + Σ_i log(γ + (1 − γ) λ_i)
 
-The covariance of the rows is D Σ_γ D. One Gram matrix and its eigenvalues serve every γ.
+The covariance of the rows is D Σ_γ D. One Gram matrix and its eigenvalues are enough for every γ.
 
 The methods are those of ``FullCovariance``; each costs some inner products with the rows.
 """

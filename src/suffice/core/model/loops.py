@@ -25,9 +25,9 @@ from suffice.core.model.posterior import (
 from suffice.core.model.tiles import LANES, SIDE
 from suffice.typing import Array, Codes, Floats
 
-# a·b + c may be rounded once (FMA), but sums may not be reordered
+# the compiler may round a·b + c once (FMA), but may not reorder sums
 compiled = njit(nogil=True, error_model="numpy", fastmath={"contract"})
-# sums over features may also be reordered
+# the compiler may also reorder sums over features
 summed = njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
 # a pivot has lost too many digits if the variance of its feature, given the features before it, is
 # below this share of the feature's variance

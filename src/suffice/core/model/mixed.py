@@ -28,7 +28,7 @@ from suffice.errors import (
 )
 from suffice.typing import Array, Codes, Floats, RowsLike
 
-MOST_COMBINATIONS = 4096  # up to this number, combinations of unknown levels are summed over
+MOST_COMBINATIONS = 4096  # most combinations of unknown levels that are summed over
 _BLOCK = 1 << 13  # rows read at a time
 
 

@@ -51,7 +51,7 @@ class ComponentReadout(Readout):
         return xp.stack(sums, axis=1), self.readout
 
     def write(self, tile: Floats, n_classes: int, out: Array) -> bool:
-        """Write ``read`` of a tile of components (chunks, R and more, rows)."""
+        """Write ``read`` of a tile of at least R components, (chunks, components, rows)."""
         scores = log_sums(tile[:, :n_classes], self.starts)
         return self.readout.write(scores, len(self.starts), out)
 

@@ -96,7 +96,7 @@ class LogPosterior(Readout):
 
 @dataclass(frozen=True)
 class LogDensity(Readout):
-    """The log density of a log joint: log Σₖ exp aₖ = max a + log1p(Σ exp d over the others)."""
+    """The log density of a log joint: log Σₖ exp aₖ = max a + log1p(Σ exp d without the best)."""
 
     loop_code = LOG_DENSITY
     per_class = False

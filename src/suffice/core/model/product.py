@@ -123,7 +123,7 @@ class ProductModel(ClassModel):
         return readout.read(scores)
 
     def _part_scores(self, model: ClassModel, columns: Array, *, is_density: bool) -> Floats:
-        """Return log p(x_m | k); unless ``is_density``, up to a term common to all classes."""
+        """Return log p(x_m | k), up to a term common to all classes unless ``is_density``."""
         if is_density:
             return model.class_log_density(columns)
         joint = model.scores(columns)

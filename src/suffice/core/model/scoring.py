@@ -140,7 +140,7 @@ class LinearScores:
         return x @ self.weights.T + self.constants
 
     def stage(self) -> Stage:
-        """Return the loop for all classes, or a matrix product by BLAS if that is faster."""
+        """Return the loop for all classes, or BLAS's matrix product if that is faster."""
         if self.is_large:
             return self._product
         from suffice.core.model.loops import linear_scores
@@ -311,7 +311,7 @@ class Formula:
 
     With a ``tail``, the scorer computes only −½ Δ_k². With ``levels``, it reads only the numbers;
     each category, in order, adds the term of the row's level, where level 0 is the reference. If
-    scores are linear, missing values in x also need the shared covariance.
+    scores are linear, integrating out missing values also needs the shared covariance.
     """
 
     scorer: Scorer
@@ -338,7 +338,7 @@ def _write_rows(x: Array, scorer: Scorer, readout: Readout, values: Array) -> bo
     k = scorer.n_classes
     stages = list(scorer._stages())
     origin = np.array(scorer.origin, np.float64)
-    # use as many chunks per block as keep its tiles in the cache
+    # use so many chunks per block that its tiles stay in the cache
     n_chunks = min(max(TILE_BYTES // (8 * LANES * (d + k)), 1), MOST_CHUNKS)
     starts = range(0, n, n_chunks * LANES)
     next_start = iter(starts)  # shared by all threads: a free thread takes the next block

@@ -11,7 +11,7 @@ from suffice.core.threads import in_order
 from suffice.typing import Array, Floats
 
 SMALL = 100_000  # if cells × classes is smaller, compiled loops do not pay
-_BLOCK = 1 << 20  # scores that one thread has in memory at a time
+_BLOCK = 1 << 20  # most scores that one thread has in memory at a time
 
 
 def read_sparse(

@@ -43,7 +43,7 @@ class StudentTail(Readout):
         return self.constants - self.powers * np.log1p(-2 * self.shares * a)
 
     def hole_constants(self, d: int) -> Floats:
-        """Return the change of the constants for 0, 1, … d missing values in a row, (d + 1, K)."""
+        """Return how the constants change with 0, 1, …, d missing values in a row, (d + 1, K)."""
         from scipy.special import gammaln
 
         n_missing = np.arange(d + 1)[:, None]

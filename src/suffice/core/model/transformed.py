@@ -53,7 +53,7 @@ class TransformedModel(WrappedModel):
         return TransformedModel(self.inner.marginal(kept), self.transform.select(kept))
 
     def impute(self, x: RowsLike) -> Floats:
-        """Return the rows with NaN replaced with t⁻¹(E[t(x_m) | x_o]), for one class the median."""
+        """Return the rows with NaN replaced with t⁻¹(E[t(x_m) | x_o]), the median if K = 1."""
         rows = np.asarray(x, np.float64)
         filled = self.inner.impute(self.transform.apply_observed(rows))
         return np.where(np.isnan(rows), self.transform.inverse(filled), rows)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from suffice.core.model.posterior import Posterior
 from suffice.typing import Array, Codes, Floats
 
-_FEW_PATHS = 100_000  # up to so many rows × trees, NumPy is faster than loading the compiler
+_FEW_PATHS = 100_000  # up to this many rows × trees, NumPy is faster than loading the compiler
 
 NodeNumbers = npt.NDArray[np.int32]
 

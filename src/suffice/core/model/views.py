@@ -11,7 +11,7 @@ from suffice.typing import Array, Codes, Floats
 
 Kernel: TypeAlias = Literal["Gaussian", "Laplace"]
 
-_FAR = 1e6  # the kernel of a row this many standard deviations away is 0 at every landmark
+_FAR = 1e6  # beyond this many standard deviations, the kernel of a row is 0 at every landmark
 _FEW_DIFFERENCES = 10_000_000  # up to this number, NumPy is faster than loading the compiler
 _BLOCK_ROWS = 128  # rows per block, whose distances stay in the cache
 
@@ -168,7 +168,7 @@ class Softened:
         )
 
     def apply(self, x: Array) -> Floats:
-        """Return the rows in the view below, shape (n, d)."""
+        """Return the rows of the inner view with the added variance, shape (n, d)."""
         return self.below.apply(x)
 
 

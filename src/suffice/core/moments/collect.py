@@ -30,8 +30,8 @@ from suffice.errors import InvalidInputError, InvalidParameterError, require_wor
 from suffice.typing import Array, Codes, Floats
 
 STORAGES = ("auto", "per-class", "pooled", "diagonal", "rows")
-AFFORDABLE = 1 << 20  # "auto" storage keeps K matrices if they have at most so many numbers
-LARGEST_POOLED = 1 << 29  # most numbers, 4 GiB, in the pooled matrix of "auto" storage
+AFFORDABLE = 1 << 20  # "auto" storage keeps K matrices if they have at most this many numbers
+LARGEST_POOLED = 1 << 29  # most numbers (4 GiB) in a pooled matrix that "auto" storage keeps
 SMALL = 200_000  # with fewer numbers, NumPy is quick enough and Numba is not imported
 SMALLEST = 1e-300  # smaller sums of squares or fourth powers have lost digits by underflow
 _CHUNK_ROWS = 65_536

@@ -66,7 +66,7 @@ def add_counts(values, columns, starts, rows, codes, w, sums, weights, factorial
 
 @njit(nogil=True)
 def add_presence(values, columns, starts, rows, codes, w, threshold, sums, weights):
-    """Add the weight of rows to each feature above the threshold; returns as ``add_counts``."""
+    """Add the weight of rows to each feature above the threshold; return as ``add_counts`` does."""
     for i in rows:
         k = codes[i]
         u = w[i] if len(w) else 1.0

@@ -25,7 +25,7 @@ from suffice.errors import (
 from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 SMALL = 200_000  # with fewer cells, compiled loops do not pay
-_ROUNDING = 2.0**-46  # a difference of sums of fractions may be rounding up to this share
+_ROUNDING = 2.0**-46  # a smaller relative difference may be a rounding error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -428,7 +428,7 @@ def _aligned(a: CountSums, b: CountSums) -> tuple[CountSums, CountSums]:
 
 
 def sharing_features(a: CountSums, b: CountSums) -> tuple[CountSums, CountSums]:
-    """Return two sums with the same features: the names in either, sorted."""
+    """Return both sums with all features that either has, sorted by name."""
     names = sorted({*(a.feature_names or ()), *(b.feature_names or ())})
     return a.with_features(names), b.with_features(names)
 

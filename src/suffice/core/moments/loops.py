@@ -13,7 +13,7 @@ _FAST = {"contract", "reassoc", "nsz"}
 
 @njit(nogil=True, fastmath=_FAST)
 def add_gram(left, right, lanes, whole, gram):
-    """Add Σ_r left[i, r] right[j, r] to gram[i, j]: to all blocks if ``whole``, or lower ones."""
+    """Add Σ_r left[i, r] right[j, r] to gram[i, j]; only in lower blocks unless ``whole``."""
     for i in range(0, len(gram), 4):
         for j in range(0, len(gram) if whole else i + 4, 4):
             c00 = c01 = c02 = c03 = c10 = c11 = c12 = c13 = 0.0

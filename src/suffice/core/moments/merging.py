@@ -191,7 +191,7 @@ def with_classes(m: Moments, classes: Labels, sources: Codes) -> Moments:
 
 
 def _higher_of_classes(m: Moments, codes: Codes) -> HigherMoments | None:
-    """Return the higher moments over some classes; None unless these have all rows or none."""
+    """Return the higher moments over some classes; None if only a part of the rows is in them."""
     if m.higher is None:
         return None
     kept_weight = float(m.weights[codes].sum())

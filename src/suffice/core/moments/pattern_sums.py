@@ -243,7 +243,7 @@ class PatternSums:
         )
 
     def select(self, columns: Codes) -> PatternSums:
-        """Return the sums of some features; patterns that differ only in others are merged."""
+        """Return the sums of some features; patterns that differ only in the rest are merged."""
         keys = pattern_keys(self.class_of, self.observed[:, columns])
         patterns = _regrouped(some_features(self.by_pattern, columns), keys)
         rows = self.single_rows.with_rows(self.single_rows.x[:, columns])

@@ -16,7 +16,7 @@ from suffice.typing import Array, Floats
 BITS = 39  # |q| < 2³⁹, so that sums of 2⁴⁸ products fit into 127 bits
 _LARGEST = float(1 << BITS)
 _EXPONENTS = range(-900, 901)
-HEADROOM = 3  # later rows may lie 2^HEADROOM times as far out as those that set the grid
+HEADROOM = 3  # later rows may lie 2^HEADROOM times as far out as the first ones
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,8 @@ from suffice.errors import MissingStatisticsError
 from suffice.typing import Array, Codes, Floats
 
 Storage = Literal["per-class", "pooled", "diagonal", "rows"]
-ROUNDING = 1e3 * EPS  # a sum below this share of its earlier largest value may be rounding
+# a sum below this share of its largest earlier value may be a rounding error
+ROUNDING = 1e3 * EPS
 
 
 def as_columns(weights: Array) -> Array:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def same_schema(a: Moments, b: Moments) -> tuple[Moments, Moments]:
-    """Return both moments with the levels of either; a level that one lacks has weight zero."""
+    """Return both moments with all levels that either has; a new level has weight zero."""
     a = _named_numbers(a, b.schema)
     b = _named_numbers(b, a.schema)
     if a.schema is None and b.schema is None:

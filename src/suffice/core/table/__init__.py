@@ -1,6 +1,6 @@
 """The labelled table: users' rows, labels and weights, read and checked once.
 
-Of the library, the package imports only `suffice.core.text` and `suffice.errors`.
+The package imports only `suffice.core.text` and `suffice.errors` of the library.
 """
 
 from suffice.core.table.table import Table

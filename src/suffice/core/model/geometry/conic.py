@@ -1,7 +1,8 @@
 """Polylines of a conic uᵀAu + bᵀu + c = 0 inside a window, scaled to the square [−1, 1]².
 
 In rotated coordinates (s, y), the arcs of the conic are the two roots y(s) of a quadratic. Arcs
-begin and end where the roots meet or leave the square. All these values of s are computed first.
+begin and end where the two roots meet, or where one leaves the square. The values of s at all these
+points are computed first.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from suffice.core.model.geometry.surface import (
 )
 from suffice.typing import Floats
 
-ASIDE = 1e-100  # tiny shift off an axis of symmetry, which chooses one of two nearest points
+ASIDE = 1e-100  # a tiny shift off an axis of symmetry: it decides between two nearest points
 LOG_RANGE = (-690.0, 300.0)  # range of log v, so that v and v² stay finite
 ROUNDS = 200
 
@@ -215,7 +215,7 @@ def quadric_between(
     feature_names: tuple[str, ...] | None,
     labels: Sides | None,
 ) -> Quadric:
-    """Return the quadric on which two Gaussian classes with different covariances are equal."""
+    """Return the quadric on which two Gaussian classes with different Σ are equally probable."""
     # δ_k(m) = log π_k − ½ (log|Σ_k| + (μ_k − m)ᵀP_k(μ_k − m))
     delta_a = a.log_prior - 0.5 * (a.log_det + a.offset @ a.precision @ a.offset)
     delta_b = b.log_prior - 0.5 * (b.log_det + b.offset @ b.precision @ b.offset)

@@ -53,7 +53,7 @@ def _case(A: Floats, b: Floats, c: float) -> int:
 
 
 def _names_from_three_dimensions(d: int, p: int, q: int) -> tuple[str, str, str, str]:
-    """Return the four names for d ≥ 3, if p eigenvalues are positive and q negative."""
+    """Return the four names for d ≥ 3, if p eigenvalues are positive and q are negative."""
     if p == 0:
         return "empty", "everything", "empty", "hyperplane"
     if p + q == 1:
