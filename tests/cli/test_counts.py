@@ -1,5 +1,7 @@
 """Classifiers of counts on the command line."""
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -140,3 +142,56 @@ def test_numbers_categories_and_counts_are_fitted_and_predicted_in_one_table(ok)
     here = sf.MixedNB({"word_*": "multinomial"}).fit(mails.drop("label"), mails["label"])
     answers = pl.read_csv("answers.csv")
     assert answers["label"].to_list() == here.predict(mails.drop("label")).tolist()
+
+
+def test_a_receipt_for_a_model_of_counts_is_refused_by_name(ok, refused):
+    ok("fit", "all.csv", "-t", "label", "-m", "counts", "-o", "all.suffice")
+    options = ("-t", "label", "-o", "rest.suffice", "--receipt", "proof.json")
+    message = refused("forget", "all.suffice", "b.csv", *options)
+    assert "--receipt" in message
+    assert "CountNB has no exact sums" in message
+    assert not Path("rest.suffice").exists()
+    assert not Path("proof.json").exists()
+
+
+def test_a_mixed_naive_bayes_model_forgets_rows(ok, refused, files):
+    both = files.with_columns(colour=pl.Series(["red", "blue"] * 40))
+    both.write_csv("whole.csv")
+    both[:40].write_csv("first.csv")
+    both[40:].write_csv("second.csv")
+    options = ("-t", "label", "-m", "mixed-nb", "--set", 'kinds={"t*": "multinomial"}')
+    ok("fit", "whole.csv", *options, "-o", "whole.suffice")
+    ok("fit", "first.csv", *options, "-o", "first.suffice")
+    ok("forget", "whole.suffice", "second.csv", "-t", "label", "-o", "rest.suffice")
+    rows = both.drop("label")
+    np.testing.assert_allclose(
+        sf.load("rest.suffice").predict_proba(rows),
+        sf.load("first.suffice").predict_proba(rows),
+        rtol=1e-9,
+    )
+    receipt = ("-t", "label", "-o", "x.suffice", "--receipt", "proof.json")
+    assert "MixedNB has no exact sums" in refused(
+        "forget", "whole.suffice", "second.csv", *receipt
+    )
+
+
+def test_sums_of_counts_say_that_rows_are_forgotten_by_their_model(ok, refused):
+    ok("fit", "all.csv", "-t", "label", "-m", "counts", "-o", "all.suffice")
+    ok("merge", "all.suffice", "-o", "all.counts")
+    message = refused("forget", "all.counts", "b.csv", "-t", "label", "-o", "rest.counts")
+    assert "all.counts holds sums of counts" in message
+
+
+def test_sums_of_counts_are_fitted_like_the_model_that_they_come_from(ok, refused, files):
+    ok("fit", "all.csv", "-t", "label", "-m", "counts", "-o", "all.suffice")
+    ok("merge", "all.suffice", "-o", "all.counts")
+    ok("fit", "all.counts", "-m", "counts", "-o", "again.suffice")
+    rows = files.drop("label")
+    np.testing.assert_array_equal(
+        sf.load("again.suffice").predict_proba(rows),
+        sf.load("all.suffice").predict_proba(rows),
+    )
+    assert "LDA" in refused("fit", "all.counts", "-m", "lda", "-o", "lda.suffice")
+    ok("summarize", "all.csv", "-t", "label", "-o", "all.moments")
+    message = refused("fit", "all.moments", "-m", "counts", "-o", "x.suffice")
+    assert "CountNB is fitted to CountSums, not to Moments" in message

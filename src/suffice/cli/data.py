@@ -71,6 +71,14 @@ def load_sums(path: Path) -> suffice.Moments | suffice.CountSums:
     return load_moments(path)
 
 
+def refuse_target_of_sums(names: Sequence[str], target: str | None) -> None:
+    """Raise if the target is given, although each of the files holds sums."""
+    if target is not None and all(Data(name).holds_sums for name in names):
+        raise InvalidParameterError(
+            f"{names[0]} holds sums, whose target is fixed: leave out --target"
+        )
+
+
 class ColumnOptions(TypedDict, total=False):
     """The given options on columns; a key that is not an option is a type error."""
 
@@ -258,17 +266,26 @@ class Data:
         exact: RoundingGrid | None = None,
     ) -> suffice.Moments:
         """Return the known sums, the sums in a file, or the sums of the rows."""
-        if self.total is not None:
-            return self.total
         if not self.holds_sums:
             return self.moments(terminal, storage=storage, fourth=fourth, exact=exact)
+        sums = self.sums_in_file()
+        if isinstance(sums, suffice.CountSums):
+            raise FileFormatError(
+                f"{self.name} holds sums of counts, and this needs moments: give a moments file"
+            )
+        return sums
+
+    def sums_in_file(self) -> suffice.Moments | suffice.CountSums:
+        """Return the known sums, or the sums in a file, of numbers or of counts."""
+        if self.total is not None:
+            return self.total
         options = {*self.columns, *self.reading}
         if options:
             raise InvalidInputError(
                 f"{self.name} holds sums, whose target, columns and weights are fixed: leave out "
                 f"the options {quoted(sorted(options))}, or give the data file"
             )
-        return load_moments(Path(self.name))
+        return load_sums(Path(self.name))
 
     def texts(self, text: str) -> Chunk:
         """Return all labelled rows, with the text column among the kept columns."""

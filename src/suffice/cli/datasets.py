@@ -3,6 +3,8 @@
 from dataclasses import asdict
 from pathlib import Path
 
+import click
+
 from suffice.cli.command import subcommand
 from suffice.cli.options import data_argument, output
 from suffice.cli.terminal import Terminal, write_table
@@ -25,6 +27,8 @@ def datasets(terminal: Terminal, /, name: str | None, output: Path | None) -> No
         frame = load(name).frame()
         write_table(frame.lazy(), output, terminal, frame.height)
         return
+    if output is not None:
+        raise click.UsageError("-o needs the name of a dataset: add one, such as iris")
     cards = [asdict(card) for card in DATASETS.values()]
     columns = [field.removeprefix("n_") for field in _FIELDS]
     rows = []

@@ -20,6 +20,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError, MissingStat
 
 if TYPE_CHECKING:
     from suffice.core.moments import Moments
+    from suffice.core.moments.count_sums import CountSums
     from suffice.estimators.predictor import PredictorMixin
 
 
@@ -76,8 +77,8 @@ def fit_and_save(terminal: Terminal, data: Data, options: ModelOptions, output: 
     to_collect = estimator._sums_to_collect()
     if data.holds_sums:
         _require_fit_moments(estimator, data)
-        moments = data.sums(terminal)
-        fitted = _fit_sums(estimator, terminal, moments, options.priors)
+        sums = data.sums_in_file()
+        fitted = _fit_sums(estimator, terminal, sums, options.priors)
     elif to_collect is not None:
         storage, fourth = to_collect
         moments = data.sums(terminal, storage=storage, fourth=fourth)
@@ -110,12 +111,12 @@ def _require_fit_moments(estimator: PredictorMixin, data: Data) -> None:
 
 
 def _fit_sums(
-    estimator: Any, terminal: Terminal, moments: Moments, priors: tuple[str, ...]
+    estimator: Any, terminal: Terminal, sums: Moments | CountSums, priors: tuple[str, ...]
 ) -> PredictorMixin:
     if priors:
-        estimator.set_params(priors=parse_priors(priors, moments.classes))
+        estimator.set_params(priors=parse_priors(priors, sums.classes))
     with terminal.working(f"fitting {type(estimator).__name__}"):
-        fitted: PredictorMixin = estimator.fit_moments(moments)
+        fitted: PredictorMixin = estimator.fit_moments(sums)
     return fitted
 
 

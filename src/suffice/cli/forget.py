@@ -8,10 +8,11 @@ import click
 
 import suffice
 from suffice.cli.command import subcommand
-from suffice.cli.data import Data, able
+from suffice.cli.data import Data, able, refuse_target_of_sums
 from suffice.cli.options import file_argument, other_output, output, target_option
 from suffice.cli.terminal import Terminal
 from suffice.core.text.lists import counted
+from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.persistence.receipt import Receipt
 
 
@@ -44,9 +45,20 @@ def forget(
 
     TOTAL is a moments or model file; PARTS are moments files, or rows in any data format.
     """
+    refuse_target_of_sums(parts, target)
     loaded = suffice.load(total)
-    if isinstance(loaded, suffice.CountNB):
-        _forget_counts(loaded, parts, target, terminal, output)
+    if isinstance(loaded, suffice.CountSums):
+        raise InvalidInputError(
+            f"{total} holds sums of counts, which do not say how rows were counted: forget the "
+            "rows from a model that was fitted to these sums"
+        )
+    if isinstance(loaded, suffice.CountNB | suffice.MixedNB):
+        if receipt is not None:
+            raise InvalidParameterError(
+                f"--receipt needs exact sums, and a {type(loaded).__name__} has no exact sums: "
+                "leave out --receipt"
+            )
+        _forget_rows(loaded, parts, target, terminal, output)
         return
     if isinstance(loaded, suffice.Moments):
         before = loaded
@@ -73,19 +85,22 @@ def forget(
     )
 
 
-def _forget_counts(
-    model: suffice.CountNB,
+def _forget_rows(
+    model: suffice.CountNB | suffice.MixedNB,
     parts: tuple[str, ...],
     target: str | None,
     terminal: Terminal,
     output: Path,
 ) -> None:
-    """Remove rows from a count model."""
+    """Remove rows from a model that counts levels, events or words."""
+    from sklearn.utils import get_tags
+
     from suffice.data.predict import notations_for
 
     before = int(model.moments_.counts.sum())
+    tags = get_tags(model).input_tags
     for part in parts:
-        if model.text is not None:
+        if isinstance(model, suffice.CountNB) and model.text is not None:
             texts = Data(part, {"target": target}).texts(model.text)
             model.forget(texts.kept, texts.table.labels, texts.table.weight)
             continue
@@ -95,7 +110,9 @@ def _forget_counts(
             {"target": target, "features": features},
             notations=notations_for(model.model_),
         )
-        rows = data.rows(categories=False, allow_missing=False)
+        rows = data.rows(
+            categories=tags.categorical or tags.string, allow_missing=tags.allow_nan
+        )
         model.forget(rows.frame, rows.table.labels, rows.table.weight)
     left = int(model.moments_.counts.sum())
     model.save(output)

@@ -45,6 +45,8 @@ def lab(
             raise click.UsageError(msg)
         _save_page(terminal, save)
         return
+    if target is not None and data is None:
+        raise click.UsageError("--target needs DATA: name a table that has this column")
     from suffice.present.lab.server import Lab, LabTable, serve
 
     def announce(address: str) -> None:

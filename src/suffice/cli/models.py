@@ -109,7 +109,12 @@ class ModelOptions:
         for name in assigned:
             if name in settings or (name == "priors" and self.priors):
                 raise InvalidParameterError(f"{name} is set twice: set it once")
-        return estimator_from_words(self.model, {**settings, **assigned})
+        estimator = estimator_from_words(self.model, {**settings, **assigned})
+        if self.priors and "priors" not in inspect.signature(type(estimator)).parameters:
+            raise InvalidParameterError(
+                f"{type(estimator).__name__} has no setting 'priors': leave out --priors"
+            )
+        return estimator
 
 
 def number_or_word(text: str | None) -> float | str | None:

@@ -18,6 +18,7 @@ from suffice.cli.options import (
     FIGURE,
     MODEL,
     choice,
+    is_given,
     learning_data,
     option,
     output,
@@ -191,6 +192,8 @@ def plot(
     check_figure(output)
     if "weight" in data.columns:
         raise InvalidParameterError("figures do not use row weights: leave out --weight")
+    if KINDS[kind].drawn_from == "rows" and is_given(click.get_current_context(), "model"):
+        raise click.UsageError(f"{kind} shows rows without a model: leave out --model")
     from suffice.present.plots.style import style_of
 
     draw = KINDS[kind].function()

@@ -20,6 +20,7 @@ from suffice.cli.options import (
     OUTPUT,
     file_argument,
     flag,
+    is_given,
     new_data,
     option,
     output,
@@ -117,6 +118,11 @@ def predict(
     if output is not None:
         sink_of(output)  # raise for an unknown extension before any work is done
     classifier = load_classifier(model)
+    if not classifier.has_density and is_given(click.get_current_context(), "outlier_rate"):
+        raise InvalidParameterError(
+            f"{model} holds a model without densities, which finds no outliers: leave out "
+            "--outlier-rate"
+        )
     source = replace(data, notations=notations_for(classifier)).source()
     kept: list[str] | None = None
     if keep_all:

@@ -15,6 +15,7 @@ from suffice.cli.models import ModelOptions, model_options
 from suffice.cli.options import (
     PARTITIONS,
     combined,
+    is_given,
     learning_data,
     option,
     output,
@@ -113,6 +114,13 @@ def add(
     """
     opened = suffice.MomentStore(store)
     if data.holds_sums:
+        context = click.get_current_context()
+        for option_name in ("storage", "fourth"):
+            if is_given(context, option_name):
+                raise InvalidParameterError(
+                    f"{data.name} holds sums, which are stored as they are: leave out "
+                    f"--{option_name}"
+                )
         name = partition or Path(data.name).stem
         rows_counted = opened.add(data.sums(terminal), partition=name, why=why)
     else:
@@ -246,6 +254,8 @@ def receipts(
     Each receipt is checked against the sums in the store. If some of those sums were withdrawn
     later, save the receipt with -o and check it with suffice verify.
     """
+    if number is not None and output is None:
+        raise click.UsageError("--number needs -o: name a file to write the receipt to")
     stored = suffice.MomentStore(store).receipts
     if output is not None:
         _save_receipt(stored, number, output, store)

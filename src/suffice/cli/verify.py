@@ -6,7 +6,7 @@ from pathlib import Path
 
 import suffice
 from suffice.cli.command import subcommand
-from suffice.cli.data import Data, load_moments
+from suffice.cli.data import Data, load_moments, refuse_target_of_sums
 from suffice.cli.options import COLUMNS, file_argument, option, target_option
 from suffice.cli.terminal import Terminal
 from suffice.core.moments.rounding_grid import RoundingGrid
@@ -49,6 +49,7 @@ def verify(
 
     The remaining rows are summed again, and the result must have the digest in the receipt.
     """
+    refuse_target_of_sums([name for name in (remaining, removed) if name is not None], target)
     stated = Receipt.load(receipt)
     sums = _sums(remaining, stated, target, terminal)
     sums_removed = None if removed is None else _sums(removed, stated, target, terminal)
