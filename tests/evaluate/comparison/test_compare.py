@@ -289,7 +289,7 @@ def test_a_member_that_fails_is_reported_and_the_others_are_judged(iris):
     assert result.to_frame().loc["broken", "failure"] == "RuntimeError: out of luck"
     assert "broken failed" in result.verdict
     with pytest.raises(
-        InvalidInputError, match=r"none of the models could be judged.*out of luck"
+        InvalidInputError, match=r"no model could be evaluated. broken failed: .*out of luck"
     ):
         sf.compare(*iris, {"broken": Broken()}, 3)
 

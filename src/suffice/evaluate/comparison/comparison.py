@@ -11,6 +11,7 @@ import numpy as np
 from suffice.core.progress import Wish
 from suffice.core.table.labels import as_labels
 from suffice.core.table.matrix import is_complete, taken
+from suffice.core.text.lists import listed
 from suffice.core.text.numbers import NOTHING, cell, p_value
 from suffice.core.text.tables import Row, Tabled, html_table, rich_table, text_lines
 from suffice.errors import InvalidInputError
@@ -112,7 +113,7 @@ class Comparison(Tabled):
                 return outcome
         for failure in self.failures:
             if failure.name == name:
-                raise InvalidInputError(f"{name} was not judged: {failure.message}")
+                raise InvalidInputError(f"{name} has no result: {failure.message}")
         names = ", ".join(repr(outcome.name) for outcome in self.outcomes)
         raise InvalidInputError(
             f"there is no model {name!r} in this comparison: the models are {names}"
@@ -182,7 +183,7 @@ class Comparison(Tabled):
             notes += [
                 f"{o.name}: {note}" for o in self.outcomes for note in o.singular_warnings
             ]
-        notes += [f"{failure.name} failed: {failure.message}" for failure in self.failures]
+        notes += failures_in_words(self.failures)
         return tuple(notes)
 
     def rows(self) -> list[Row]:
@@ -490,8 +491,8 @@ def compared(
     failures = [result for result in results if isinstance(result, Failure)]
     failures.sort(key=lambda failure: failure.name)
     if failures and all(outcome.name == CONSTANT for outcome in outcomes):
-        reasons = "; ".join(f"{failure.name}: {failure.message}" for failure in failures)
-        raise InvalidInputError(f"none of the models could be judged. {reasons}")
+        reasons = "; ".join(failures_in_words(failures))
+        raise InvalidInputError(f"no model could be evaluated. {reasons}")
     losses = RowLosses.of(outcomes)
     reference = losses.names[losses.recommended()]
     return Comparison(
@@ -515,6 +516,14 @@ def _longest_outside(cases: Sequence[Case]) -> list[Case]:
     """
     ranked = sorted(cases, key=expected_seconds, reverse=True)
     return [*ranked[::2], *reversed(ranked[1::2])]
+
+
+def failures_in_words(failures: Sequence[Failure]) -> list[str]:
+    """Return a sentence for each reason of a failure, with all models that it concerns."""
+    names: dict[str, list[str]] = {}
+    for failure in failures:
+        names.setdefault(failure.message, []).append(failure.name)
+    return [f"{listed(each, len(each))} failed: {message}" for message, each in names.items()]
 
 
 def _copies_effect(

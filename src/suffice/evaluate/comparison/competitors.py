@@ -7,11 +7,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from suffice.errors import InvalidParameterError
-from suffice.typing import Floats, Labels, LabelsLike, RowsLike, WeightsLike
+from suffice.core.text.lists import counted, quote
+from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 NUMBERS_OF_NEIGHBOURS = np.array([1, 3, 5, 7, 9, 13, 19, 27, 39])
 PENALTIES = (1.0, 10.0)  # candidates for C of the support vector machine
+N_CALIBRATION_FOLDS = 3
 BoostingLibrary: TypeAlias = Literal["LightGBM", "XGBoost", "CatBoost"]
 # CatBoost's default of 1,000 takes longer than all other models together
 N_CATBOOST_TREES = 300
@@ -56,8 +58,9 @@ class CalibratedSvm(ClassifierMixin, BaseEstimator):
         from sklearn.svm import SVC
 
         self.classes_, codes = np.unique(y, return_inverse=True)
+        _require_rows_to_calibrate(self.classes_, np.bincount(codes))
         # shuffled, because rows may be sorted by class
-        folds = StratifiedKFold(3, shuffle=True, random_state=0)
+        folds = StratifiedKFold(N_CALIBRATION_FOLDS, shuffle=True, random_state=0)
         least = np.inf
         for c in PENALTIES:
             machine = SVC(C=c)
@@ -81,6 +84,17 @@ class CalibratedSvm(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: RowsLike) -> Floats:
         decisions = self.machine_.decision_function(X)
         return np.asarray(self.link_.predict_proba(decisions.reshape(len(decisions), -1)))
+
+
+def _require_rows_to_calibrate(classes: Labels, counts: Codes) -> None:
+    rarest = int(counts.argmin())
+    if counts[rarest] >= 2 and counts.max() >= N_CALIBRATION_FOLDS:
+        return
+    raise InvalidInputError(
+        f"the calibration of the RBF-SVM divides the training rows into {N_CALIBRATION_FOLDS} "
+        f"folds. It needs at least 2 rows of every class and {N_CALIBRATION_FOLDS} rows of one "
+        f"class, but class {quote(classes[rarest])} has {counted(int(counts[rarest]), 'row')}"
+    )
 
 
 class LibraryBoosting(ClassifierMixin, BaseEstimator):

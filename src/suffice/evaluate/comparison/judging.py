@@ -22,8 +22,9 @@ from suffice.core.decision.predictions import Predictions, among_classes
 from suffice.core.moments import Moments
 from suffice.core.progress import Progress, Wish
 from suffice.core.table.matrix import is_complete, taken
+from suffice.core.text.lists import quote
 from suffice.core.threads import at_most, usable_cores
-from suffice.errors import DegenerateDataWarning
+from suffice.errors import DegenerateDataWarning, SufficeError
 from suffice.estimators.encoder import TableEncoder, takes
 from suffice.evaluate.comparison.fit_times import FitSize, seconds_to_fit
 from suffice.evaluate.comparison.model_size import is_readable, n_parameters
@@ -357,17 +358,35 @@ def _judged(
                     results.append(result)
                 steps.step()
     except Exception as error:
-        reason = " ".join(str(error).split()) or "no reason given"
-        message = f"{type(error).__name__}: {reason}"
-        if results:
-            message = f"{message} (fold {len(results) + 1})"
         steps.step(len(folds.splits) - len(results))
-        return Failure(model.name, message)
+        return Failure(model.name, _why_failed(error, folds, len(results)))
     notes = notes_on(model, folds, recorded)
     if note:
         notes.insert(0, note)
     outcome = outcome_of(model, results, folds, notes, keep=keep)
     return replace(outcome, singular_warnings=tuple(degenerate_notes(recorded)))
+
+
+def _why_failed(error: Exception, folds: Folds, fold: int) -> str:
+    """Return that the training rows have a single class, or else the words of the error."""
+    rows = folds.splits[fold][0]
+    if folds.weight is not None:
+        rows = rows[folds.weight[rows] > 0]
+    present = np.unique(folds.codes[rows])
+    if len(present) == 1:
+        advice = "Choose folds with rows of several classes outside each fold"
+        if np.bincount(folds.codes, minlength=len(folds.classes)).min() < 2:
+            advice = "Collect at least 2 rows of every class"
+        return (
+            f"all training rows of fold {fold + 1} belong to class "
+            f"{quote(folds.classes[present[0]])}, but a classifier needs rows of at least 2 "
+            f"classes. {advice}"
+        )
+    reason = " ".join(str(error).split()) or "no reason given"
+    message = (
+        reason if isinstance(error, SufficeError) else f"{type(error).__name__}: {reason}"
+    )
+    return f"{message} (fold {fold + 1})" if fold else message
 
 
 def _judged_elsewhere(work: Work, task: Task) -> Answer:

@@ -1,6 +1,7 @@
 """The section on the models: held-out losses, and differences from the recommended model."""
 
 from suffice.core.text.lists import listed
+from suffice.evaluate.comparison.comparison import failures_in_words
 from suffice.evaluate.comparison.models import CONSTANT
 from suffice.evaluate.comparison.verdict import LEVEL_IN_WORDS
 from suffice.present.report import blocks as page
@@ -47,11 +48,9 @@ def models_compared(findings: Findings) -> page.Section:
 
 
 def _failures(findings: Findings) -> list[str]:
-    """Return a table of the models that could not be evaluated, and why."""
-    return [
-        f"{failure.name} failed: {failure.message.rstrip('.')}."
-        for failure in findings.comparison.failures
-    ]
+    """Return sentences on the models that could not be evaluated, and why."""
+    sentences = failures_in_words(findings.comparison.failures)
+    return [f"{sentence.rstrip('.')}." for sentence in sentences]
 
 
 def _table_of_models(findings: Findings) -> page.DataTable:
