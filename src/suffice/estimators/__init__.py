@@ -1,1 +1,1 @@
-"""Classifiers in scikit-learn's contract; this package imports none, nor scikit-learn, itself."""
+"""Classifiers that follow scikit-learn's contract; import each from its own module."""

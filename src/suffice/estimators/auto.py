@@ -61,14 +61,14 @@ from suffice.typing import (
 
 PENALTIES = (100.0, 1.0, 0.01)
 ADDITIVE_PENALTY = 50.0
-N_PIECES = 10  # of each feature in additive logistic regression
-_FEW_ROWS = 200  # below which additive logistic regression is not tried
-# rows × features × classes below which
-_FEW_NUMBERS = 50_000  # additive logistic regression is tried
-_MANY_NUMBERS = 200_000  # several penalties are tried
-_MANY_ROWS = 2_000  # from which boosted trees are tried
-_N_BOOSTINGS = 3  # whose scores are averaged
-_FEWEST_LEVEL_ROWS = 5  # that a level needs to have a feature of its own
+N_PIECES = 10  # pieces of each feature in additive logistic regression
+_FEW_ROWS = 200  # with fewer rows, additive logistic regression is not tried
+# additive logistic regression is tried if rows × features × classes is smaller
+_FEW_NUMBERS = 50_000
+_MANY_NUMBERS = 200_000  # several penalties are tried if that product is smaller
+_MANY_ROWS = 2_000  # boosted trees are tried with at least this many rows
+_N_BOOSTINGS = 3  # number of boosted fits whose scores are averaged
+_FEWEST_LEVEL_ROWS = 5  # a level with fewer rows has no feature of its own
 
 
 class AutoGaussian(predictor.DensityMixin, BaseEstimator):
@@ -85,7 +85,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         Whether tied Gaussians over kernels at landmark rows (the Nyström method) may enter the
         average.
     n_kept : int, default=2
-        How many of the best settings for each view of the features (original, transformed, with
+        How many of the best settings for each form of the features (original, transformed, with
         kernel features) may enter the average; 1 picks the single best setting.
     members : list of classifiers, optional
         scikit-learn classifiers with ``predict_proba`` that may enter the average; a pair (name,
@@ -102,7 +102,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     choices_ : list of candidates
         The best settings, best first: log-loss with its standard error, error, weight.
     best_estimator_ : GaussianClassifier
-        The best single Gaussian of the features or their transform, fitted to all rows.
+        The best single Gaussian for the features, original or transformed, fitted to all rows.
     effort_ : str
         How many rows and folds were used to evaluate the settings, and which settings were skipped
         to save time.
@@ -120,13 +120,13 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     classes_: Labels  # (K,)
     n_features_in_: int
     choices_: list[Candidate]  # best first
-    members_: tuple[Member, ...]  # the choices of positive weight, fitted
+    members_: tuple[Member, ...]  # the choices with positive weight, fitted
     best_estimator_: GaussianClassifier
     effort_: str
-    encoding_: Encoding | None  # of a mixed table
+    encoding_: Encoding | None  # encoding of a mixed table
     _varying: Codes  # features that the members read
     _doubt: float  # ε, the weight of the class frequencies in the average
-    _frequencies: Floats  # of the classes  (K,)
+    _frequencies: Floats  # frequencies of the classes  (K,)
     _takes_categories = True
     _takes_missing = True
 
@@ -156,8 +156,8 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     ) -> Self:
         """Choose the settings, then fit to all rows.
 
-        Settings are evaluated on folds of whole ``groups`` (n,), or by ``time`` (n,): models of all
-        earlier rows are then evaluated on blocks of later rows.
+        ``groups`` (n,) evaluates settings on folds of whole groups. ``time`` (n,) evaluates them on
+        blocks of later rows, with models fitted to all earlier rows.
         """
         n_kept = whole_number("n_kept", self.n_kept)
         belonging = Belonging()
@@ -200,12 +200,12 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         return self
 
     def _learners(self, table: Table) -> dict[str, Learner]:  # noqa: ARG002
-        """Return the classifiers of other kinds that may join, by name."""
+        """Return the classifiers of other kinds that may enter the average, by name."""
         return named_learners(self.members)
 
     @property
     def model_(self) -> Classifier:
-        """The fitted classifier, without scikit-learn; densities: of the best single model."""
+        """The fitted classifier, without scikit-learn; densities are those of the best model."""
         check_is_fitted(self)
         if self.encoding_ is None:
             names = predictor.feature_names(self)
@@ -225,7 +225,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     def feature_importances_(self) -> Floats:
         """Share of the divergence between the classes that is lost without each column, (d,).
 
-        Of the best single Gaussian, ``best_estimator_``; see ``GaussianClassifier``.
+        It is that of the best single Gaussian, ``best_estimator_``; see ``GaussianClassifier``.
         """
         importances: Floats = self.best_estimator_.feature_importances_
         return importances
@@ -245,7 +245,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         self._varying = model.features
         self.effort_ = str(header["effort"])
         views = saved.views_in(header, arrays)
-        moments = saved.moments_in(header, arrays)  # by the number of the view
+        moments = saved.moments_in(header, arrays)  # keys are numbers of views
         self.choices_ = []
         members = []
         shares = iter(model.shares)
@@ -261,7 +261,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         return self
 
     def _best_gaussian(self) -> GaussianClassifier:
-        """Return the best setting that is one Gaussian per class in the features themselves."""
+        """Return the best setting with one Gaussian per class and no added features."""
         for candidate in self.choices_:
             if not isinstance(candidate, GaussianCandidate):
                 continue
@@ -277,7 +277,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         return GaussianClassifier(tied=True, shrinkage=0.1, missing="indicator")
 
     def _transform_of(self, view: Plain | PowerTransformed) -> PowerTransform | None:
-        """Return the power transform of a view as one of all numeric columns."""
+        """Return the power transform of a view as a transform of all numeric columns."""
         if isinstance(view, Plain):
             return None
         if self.encoding_ is None:
@@ -366,12 +366,12 @@ def _belonging_of_labelled(
         return Belonging(time=time_codes(time, len(labels))).take(is_labelled)
     values = np.asarray(groups)
     if values.shape != labels.shape:
-        return Belonging(groups=row_group_codes(values, labels))  # which raises
+        return Belonging(groups=row_group_codes(values, labels))  # this raises an error
     return Belonging(groups=row_group_codes(values[is_labelled], labels[is_labelled]))
 
 
 def _candidate_from(choice: Mapping[str, Any], views: Sequence[View]) -> Candidate:
-    """Return a candidate that a file kept."""
+    """Return a candidate that was loaded from a file."""
     view = views[choice["view"]]
     if "outsider" in choice:
         return LearnerCandidate(
@@ -399,7 +399,7 @@ def _candidate_from(choice: Mapping[str, Any], views: Sequence[View]) -> Candida
 def named_learners(
     members: Sequence[SklearnClassifier | tuple[str, SklearnClassifier]] | None,
 ) -> dict[str, Learner]:
-    """Return users' classifiers by name: the name given, or that of their class."""
+    """Return users' classifiers by name: a given name, or the name of the class."""
     learners: dict[str, Learner] = {}
     for member in members or ():
         if isinstance(member, tuple):
@@ -422,7 +422,7 @@ def named_learners(
 
 
 def varying_features(table: Table, encoding: Encoding | None) -> Codes:
-    """Return the features that vary, in most folds too, and are not combinations of others."""
+    """Return features that vary, also in most folds, and are not combinations of others."""
     storage = "pooled" if table.n_features < table.n_rows else "diagonal"
     moments = Moments.of_table(replace(table, weight=None), storage=storage, fourth=False)
     varies = moments.total_variances > 0

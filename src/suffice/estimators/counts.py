@@ -70,7 +70,7 @@ class CountNB(SumsEstimator):
         T in the posteriors softmax(a / T), where a is the log joint density. "auto" takes the T
         with the lowest leave-one-out log-loss. Naive Bayes is over-confident on long rows.
     binarize : float, default=0.0
-        Counts above it are present, for "bernoulli".
+        For "bernoulli": a feature is present in a row if its count is above this number.
     text : str, optional
         Text column whose words are the counts: rows are then a frame with this column, or a
         sequence of texts. A word is two or more letters or digits, in lower case; a new word is
@@ -144,7 +144,7 @@ class CountNB(SumsEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True  # on rows that are not counts
+        tags.classifier_tags.poor_score = True  # the score is poor on rows that are not counts
         return tags
 
     def _count_settings(self) -> CountSettings:
@@ -160,7 +160,7 @@ class CountNB(SumsEstimator):
         )
 
     def _resolved_count_settings(self) -> CountSettings:
-        """Return the settings, those that say "auto" as ``fit`` chose them, if it did."""
+        """Return the settings, with the values that ``fit`` chose for "auto", if it did."""
         settings = self._count_settings()
         if not hasattr(self, "settings_"):
             return settings
@@ -184,7 +184,7 @@ class CountNB(SumsEstimator):
     def fit_moments(self, moments: CountSums) -> Self:
         """Fit the model to sums that were collected before, without reading rows.
 
-        A fitted estimator keeps the values that ``fit`` chose for settings of "auto".
+        If ``fit`` has chosen values for settings of "auto", they are kept.
         """
         if not isinstance(moments, CountSums):
             raise InvalidParameterError(
@@ -265,7 +265,7 @@ class CountNB(SumsEstimator):
         return sums.without_unseen()
 
     def _with_words_of_both(self, other: CountSums) -> tuple[CountSums, CountSums]:
-        """Return what was learnt and other sums; of texts, with the words of both."""
+        """Return the learnt sums and the other sums; sums of texts get the words of both."""
         if self.text is None:
             return self.moments_, other
         return sharing_features(self.moments_, other)
@@ -285,7 +285,7 @@ class CountNB(SumsEstimator):
         settings: CountSettings,
         classes: LabelsLike | None,
     ) -> tuple[CountSums, CountSettings]:
-        """Return the sums of rows, and the settings with what they leave open chosen."""
+        """Return the sums of rows, and the settings with chosen values for "auto"."""
         moments = self._summed(x, labels, weight, settings, classes)
         if not settings.open_settings:
             return moments, settings
@@ -303,7 +303,7 @@ class CountNB(SumsEstimator):
         return moments, chosen
 
     def _set_moments(self, moments: CountSums, settings: CountSettings) -> None:
-        """Keep the sums; what was read from others is forgotten."""
+        """Keep the sums; discard the model of earlier sums."""
         self.moments_ = moments
         self.settings_ = settings
         self.classes_ = moments.classes

@@ -1,4 +1,4 @@
-"""Tables of any kind as numbers, for classifiers that take nothing else."""
+"""Encode tables of any kind as numbers, for classifiers that accept only numbers."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -16,9 +16,9 @@ from suffice.typing import Floats, Labels, LabelsLike, RowsLike
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Encode a table with categories and missing values as numbers.
 
-    A category becomes an indicator of each level but the most frequent one; a missing number is
-    filled with the mean and marked by an indicator; a missing category is a separate level. A
-    level not seen in ``fit`` is treated as the most frequent one.
+    A category becomes an indicator of each level except the most frequent one. A missing number is
+    replaced with the mean and marked by an indicator. A missing category is a separate level. A
+    level that does not occur in ``fit`` is treated as the most frequent one.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Learn the columns and their levels; labels are ignored."""
         table = self._checked(X, reset=True)
         rows = read(table, categorical=self.categorical, missing="indicator")
-        # the mean of every number fills cells that are empty only later
+        # each column's mean fills cells in rows that are encoded later
         self._fills = rows.x.mean(axis=0)
         starts = rows.schema.starts[:-1]
         positions = np.where(rows.indicators < 0, -1, rows.indicators + starts)
@@ -66,7 +66,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: RowsLike) -> Floats:
-        """Return the rows as numbers, none of them missing, (n, D)."""
+        """Return the rows as numbers without missing values, (n, D)."""
         check_is_fitted(self)
         rows = read(self._checked(X, reset=False), self.encoding_.schema)
         encoded = self.encoding_.rows(rows.x, rows.indicators)
@@ -75,7 +75,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.nan_to_num(encoded, copy=False, nan=0.0, posinf=np.inf, neginf=-np.inf)
 
     def get_feature_names_out(self, input_features: object = None) -> Labels:  # noqa: ARG002
-        """Return the names of the columns that ``transform`` gives."""
+        """Return the names of the columns that ``transform`` returns."""
         check_is_fitted(self)
         return np.array(self.encoding_.feature_names, dtype=object)
 
@@ -84,7 +84,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if is_mixed(X) or self.categorical is not None:
             return validate_data(self, X, reset=reset, skip_check_array=True)
         numbers = validate_data(self, X, reset=reset, ensure_all_finite="allow-nan")
-        # a frame is kept for the names of its columns
+        # a frame stays a frame, since the names of its columns are needed
         return X if hasattr(X, "columns") else numbers
 
 
@@ -98,7 +98,7 @@ def takes(estimator: Any, X: RowsLike, *, has_gaps: bool) -> bool:
     if isinstance(estimator, Pipeline):
         steps = [step for _, step in estimator.steps]
     if isinstance(steps[0], ColumnTransformer):
-        return True  # it was made for a certain table
+        return True  # a saved encoder was made for one table
     tags = [get_tags(step).input_tags for step in steps]
     takes_columns = tags[0].categorical or tags[0].string or not is_mixed(X)
     takes_gaps = all(tag.allow_nan for tag in tags)

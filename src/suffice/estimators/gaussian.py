@@ -253,7 +253,8 @@ class QDA(GaussianEstimator):
 class RDA(GaussianEstimator):
     """Regularised discriminant analysis: between LDA, QDA and naive Bayes, chosen by the data.
 
-    Both settings are chosen by exact cross-validation. Friedman (1989), *JASA* 84, 165–175.
+    ``pooling`` and ``shrinkage`` are chosen by exact cross-validation. Friedman (1989), *JASA* 84,
+    165–175.
 
     Parameters
     ----------
@@ -357,8 +358,8 @@ class RDA(GaussianEstimator):
 class GaussianNB(GaussianEstimator):
     """Gaussian naive Bayes: features are independent given the class.
 
-    Nothing is added to the variances, so results do not depend on the units of the features. Each
-    category has its level probabilities.
+    Nothing is added to the variances, so results do not depend on the units of the features. A
+    categorical feature has, in each class, a probability for each of its levels.
 
     Parameters
     ----------
@@ -605,8 +606,8 @@ class GaussianClassifier(GaussianEstimator):
         priors : array (K,), {label: p} or "uniform"
         means : array (K, d)
         covariances : array (K, d, d) or (d, d), or a number
-            One for each class, one for all, or the variance of every feature. Classes with equal
-            matrices are tied.
+            One matrix for each class, one for all classes, or the variance of every feature.
+            Classes with equal matrices are tied.
         classes : array (K,), optional
             Labels, by default 0, 1, ….
         feature_names : sequence of d names, optional

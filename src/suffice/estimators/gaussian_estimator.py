@@ -1,7 +1,7 @@
-"""What every Gaussian estimator does: learn from rows or sums, decide, draw, transform.
+"""The base class of the Gaussian estimators: learn from rows or sums, decide, draw, transform.
 
-The classes that users construct stand in ``gaussian.py``. Each turns its parameters into one
-``Settings``; everything below reads that value.
+The classes that users construct are in ``gaussian.py``. Each turns its parameters into one
+``Settings``, which all methods of this class read.
 """
 
 import copy
@@ -88,8 +88,8 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     """A Bayes classifier with one Gaussian per class, estimated from mergeable sums."""
 
     classes_: Labels  # (K,), in the order of every other attribute
-    moments_: Moments  # what was learnt from the data; add two to merge two fits
-    settings_: Settings  # every choice, those that said "auto" as they were chosen
+    moments_: Moments  # sums of the training rows; add those of two fits to merge the fits
+    settings_: Settings  # all settings, with the values that were chosen for "auto"
 
     priors: Priors
     costs: CostsLike
@@ -99,7 +99,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     missing: MissingWord
 
     _family: str | None = None
-    _covariance_word = "full"  # of classes that have no parameter ``covariance``
+    _covariance_word = "full"  # used by classes without a parameter ``covariance``
     _conformity: NonconformityScores | None = None
 
     @abstractmethod
@@ -112,7 +112,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
 
     @property
     def _takes_sparse(self) -> bool:
-        # variances alone are sums over the non-zero cells; the rest reads dense rows
+        # variances are sums over the non-zero cells; all other settings need dense rows
         is_diagonal = getattr(self, "covariance", self._covariance_word) == "diagonal"
         is_plain = self.power is None and self.categorical is None
         is_closed = not isinstance(self.temperature, str)
@@ -120,7 +120,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
 
     @property
     def _takes_missing(self) -> bool:
-        # fourth moments are of complete numeric rows; settings may not be checked yet
+        # fourth moments need complete numeric rows; settings may not be checked yet
         shrinkage = getattr(self, "shrinkage", None)
         intensity = shrinkage.intensity if isinstance(shrinkage, Shrinkage) else shrinkage
         return not (isinstance(intensity, str) and intensity == "ledoit-wolf")
@@ -137,7 +137,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Fit the model to rows ``X`` with labels ``y``; earlier rows are discarded."""
         if hasattr(self, "unlabelled_weight_"):
-            del self.unlabelled_weight_  # of other rows
+            del self.unlabelled_weight_  # it was chosen for other rows
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=True)
         settings = self._chosen_settings(x, labels, weight)
         moments = self._summarise(x, labels, weight, settings, settings.power)
@@ -241,12 +241,13 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         settings: Settings,
         power: PowerTransform | None,
     ) -> Moments:
-        """Return the sums of all rows, those without a label shared out by their posteriors."""
+        """Return the sums of all rows; rows without a label are weighted by their posteriors."""
         is_labelled = has_label(np.asarray(y))
         labels = as_labels(np.asarray(y)[is_labelled])
         all_labels = np.empty(len(is_labelled), labels.dtype)
         all_labels[is_labelled] = labels
-        all_labels[~is_labelled] = labels[0]  # any label: these rows are shared out
+        # any label will do: EM weights these rows by posteriors
+        all_labels[~is_labelled] = labels[0]
         table = self._table(X, all_labels, sample_weight)
         shared = SemiSupervised(
             settings=settings,
@@ -264,7 +265,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     def _chosen_settings(
         self, x: RowsLike, labels: LabelsLike, weight: WeightsLike
     ) -> Settings:
-        """Return the settings, what they leave open chosen by cross-validation."""
+        """Return the settings, with values for "auto" chosen by cross-validation."""
         settings = self.settings()
         _warn_of_idle(settings)
         if not settings.open_settings:
@@ -294,7 +295,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         return settings
 
     def _warn_of_choices(self, verb: str) -> None:
-        """Warn of settings that earlier rows have chosen: sums alone do not choose them again."""
+        """Warn of settings chosen on earlier rows, which cannot be chosen again from sums."""
         settings = self.settings()
         names = list(settings.open_settings)
         if settings.power == "yeo-johnson":
@@ -375,13 +376,13 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         return replace(moments, feature_names=earlier.feature_names)
 
     def _learn(self, moments: Moments, settings: Settings) -> Self:
-        """Keep the moments, and estimate the model at once."""
+        """Keep the moments and estimate the model."""
         self._set_moments(moments, settings)
         self._model = self._estimate()
         return self
 
     def _set_moments(self, moments: Moments, settings: Settings) -> None:
-        """Keep the moments; what was read from others is forgotten."""
+        """Keep the moments; discard the model of earlier moments."""
         self.moments_ = moments
         self.settings_ = settings
         self.classes_ = moments.classes
@@ -400,7 +401,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     # --- files -------------------------------------------------------------------------------
 
     def _state(self) -> State:
-        self._check_parameters(self.moments_)  # which may have changed since the fit
+        self._check_parameters(self.moments_)  # the settings may have changed since the fit
         return gaussian_state(self.moments_, self.settings_, self._conformity)
 
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
@@ -410,14 +411,14 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         self._check_parameters(moments)
         settings = restored_settings(header)
         if np.count_nonzero(moments.weights) < 2:
-            self._set_moments(moments, settings)  # partial_fit has seen one class so far
+            self._set_moments(moments, settings)  # partial_fit has seen only one class so far
         else:
             self._learn(moments, settings)
         self._conformity = restored_conformity(arrays)
         return self
 
     def _check_parameters(self, moments: Moments) -> None:
-        """Raise where a parameter is out of its range, as ``fit`` would."""
+        """Raise the errors that ``fit`` would raise for invalid parameters."""
         self.settings().class_priors(moments.classes, moments.weights)
 
     # --- decisions ---------------------------------------------------------------------------
@@ -426,7 +427,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         """Return the score of the second class against the first (n,), or of each class (n, K).
 
         If all classes share one covariance, this is ``X @ coef_.T + intercept_``. For rows with
-        missing values it is known up to a term common to all classes.
+        missing values, scores are up to a term common to all classes.
         """
         if is_foreign(X):
             scores: Floats = like(self.decision_function(to_numpy(X)), X)
@@ -439,7 +440,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         )
         if not is_linear:
             return super().decision_function(X)
-        # of each row alone, so that its score does not depend on the others
+        # scores are computed row by row, so that they do not depend on other rows
         is_complete = ~np.isnan(x).any(1)
         if is_complete.all():
             return self._linear_scores(x)
@@ -448,10 +449,10 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         return all_scores
 
     def _linear_scores(self, x: Array) -> Floats:
-        """Return the scores of complete rows, linear in them, (n, K)."""
+        """Return the linear scores of complete rows, (n, K)."""
         power = self._numbers.power
         rows = np.asarray(x if power is None else power.apply(x), np.float64)
-        # row by row, so that a row's score does not depend on the others
+        # compute row by row, so that a score does not depend on other rows
         scores: Floats = np.einsum("nd,kd->nk", rows, self.coef_) + self.intercept_
         if not np.isfinite(scores.max(1)).all():
             refuse_unusable(x, self._numbers.feature_names)
@@ -511,7 +512,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         return answer
 
     def _shrunk_within_covariance(self) -> Covariance:
-        """Return the covariance within classes, shrunk as the settings say."""
+        """Return the within-class covariance with the shrinkage of the settings."""
         shared = self.model_.density.shared_covariance
         if shared is not None:
             return shared
@@ -536,8 +537,8 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     ) -> Self:
         """Measure the nonconformity of each row's label, as ``predict_set`` needs.
 
-        The rows are those of ``fit``, and each is predicted by the model of all others. With
-        ``held_out=True`` they are rows that ``fit`` has not seen; then the coverage is guaranteed
+        The rows are those of ``fit``, and each is predicted by the model of all other rows. With
+        ``held_out=True``, they are rows that ``fit`` has not seen. The coverage is then guaranteed
         (split conformal). Adding rows later discards the calibration.
         """
         with at_most(self._n_jobs):
@@ -583,7 +584,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         changed = copy.copy(self)
         changed.priors = priors
         changed.settings_ = settings
-        changed._conformity = None  # of other posteriors
+        changed._conformity = None  # the scores are of other posteriors
         # discriminant coordinates depend on the priors, and a class without rows has no density
         if settings.n_components is not None or not weights.all():
             changed._model = changed._estimate()
@@ -595,7 +596,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
 
     @property
     def _numbers(self) -> Moments:
-        """The moments of the rows as the model reads them: one level of each category left out."""
+        """The moments of the rows as the model reads them, without one level of each category."""
         encoding = self.moments_.encoding
         return self.moments_.select(encoding.kept) if encoding else self.moments_
 
@@ -668,12 +669,13 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     def feature_importances_(self) -> Floats:
         """Share of the divergence between the classes that is lost without each column, (d,).
 
-        Exact, from the fitted densities: the Kullback–Leibler divergence of every pair of classes,
-        weighted by their priors, minus that of the densities without the column; then scaled to sum
-        to 1. For LDA it is the lost squared Mahalanobis distance.
+        It is computed exactly from the fitted densities. The loss is the Kullback–Leibler
+        divergence of every pair of classes, weighted by their priors, minus that of the densities
+        without the column. The losses are scaled to sum to 1. For LDA it is the lost squared
+        Mahalanobis distance.
         """
         density = self.model_.density
-        density = getattr(density, "inner", density)  # of transformed features
+        density = getattr(density, "inner", density)  # coefficients of transformed features
         covariances = density.covariance_matrices
         if covariances.ndim == 2:
             covariances = np.broadcast_to(
@@ -693,7 +695,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         return DiscriminantSpace.of(model.priors, centre, model.means - centre, within)
 
     def _within_covariance(self) -> Covariance:
-        """Return the covariance within classes: the shared one, or the pooled one of several."""
+        """Return the within-class covariance: the shared one, or the pooled one of several."""
         shared = self.model_.density.shared_covariance
         if shared is not None:
             return shared
@@ -736,7 +738,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
 
 
 def _refuse_missing_in_many_features(x: RowsLike, names: tuple[str, ...] | None) -> None:
-    """Raise if a cell is missing in rows whose estimates would need too large a matrix."""
+    """Raise if cells are missing and EM would need too large a matrix."""
     if np.shape(x)[1] <= _MOST_FEATURES_WITH_MISSING or is_on_device(x):
         return
     rows = np.asarray(to_numpy(x))
@@ -745,7 +747,7 @@ def _refuse_missing_in_many_features(x: RowsLike, names: tuple[str, ...] | None)
 
 
 def _storage_to_collect(settings: Settings) -> Literal["auto", "per-class", "diagonal"]:
-    """Return how to store scatter: where a pooled one suffices, whichever is smaller."""
+    """Return the storage of scatter; if pooled scatter is enough, take the smallest storage."""
     return "auto" if settings.storage == "pooled" else settings.storage
 
 
@@ -756,7 +758,7 @@ def _warn_of_idle(settings: Settings) -> None:
 
 
 def _require_sums(moments: Moments, settings: Settings) -> None:
-    """Refuse moments that were not collected in the way that the settings ask for."""
+    """Raise unless the moments were collected as the settings require."""
     for name in settings.open_settings:
         raise InvalidParameterError(
             f"{name}='auto' is chosen by cross-validation, which needs rows: call fit(X, y), or "

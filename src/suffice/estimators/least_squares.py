@@ -46,7 +46,7 @@ class LeastSquaresClassifier(LinearDecisions):
     moments_ : Moments
         Sums of the training rows.
     coef_ : array (1, d) or (K, d)
-        Of the fitted indicators; for two classes, of the second minus the first.
+        Coefficients of the fitted indicators; for two classes, of the second minus the first.
     intercept_ : array (1,) or (K,)
 
     References
@@ -116,7 +116,7 @@ class LeastSquaresClassifier(LinearDecisions):
 class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
     """Linear regression as a generative model: y | x ~ N(wᵀφ(x) + w_0, σ²).
 
-    φ(x) is x itself, or its powers: then the mean of y is a curve, still linear in w.
+    φ(x) is x, or x and its powers. With powers, the mean of y is a curve that is still linear in w.
 
     Parameters
     ----------
@@ -129,12 +129,12 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
     Attributes
     ----------
     coef_ : array (degree · d,)
-        Of all features, then of their squares, and so on.
+        Coefficients of all features, then of their squares, and so on.
     intercept_ : float
     variance_ : float
         σ².
     moments_ : Moments
-        Of the features and, as last column, the target.
+        Moments of the features, with the target as last column.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Linear scores: what all classifiers with them offer, and how their rows are read."""
+"""The base class of classifiers with linear scores, and the reading of their rows."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
@@ -31,7 +31,7 @@ ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Hashable, float] | None
 
 
 class UnfinishedDescentWarning(NotConvergedWarning, ConvergenceWarning):
-    """An iteration ended before it converged: scikit-learn's ``ConvergenceWarning`` too."""
+    """A solver stopped before it converged; also scikit-learn's ``ConvergenceWarning``."""
 
 
 def labelled(
@@ -74,7 +74,7 @@ def labelled(
 
 
 def _filling_later_gaps(encoding: Encoding, table: Table) -> Encoding:
-    """Return the encoding that fills gaps of later rows by the mean of each number."""
+    """Return the encoding that fills empty cells of later rows with the mean of each column."""
     numbers = table.x[table.weights > 0, : encoding.schema.n_numbers]
     with np.errstate(
         invalid="ignore", over="ignore"
@@ -84,14 +84,14 @@ def _filling_later_gaps(encoding: Encoding, table: Table) -> Encoding:
 
 
 def refuse_mixed_batch() -> NoReturn:
-    """Raise because a batch is a mixed table, which other batches may code otherwise."""
+    """Raise because a batch is a mixed table, which might be encoded differently per batch."""
     raise InvalidInputError(
         "partial_fit takes complete numeric rows only: encode all batches with one TableEncoder"
     )
 
 
 def class_weighted(table: Table, class_weight: ClassWeight) -> Table:
-    """Return the same rows, their weights multiplied by those of their classes."""
+    """Return the same rows, with weights multiplied by those of their classes."""
     if class_weight is None:
         return table
     factors = np.ones(table.n_classes)
@@ -103,7 +103,7 @@ def class_weighted(table: Table, class_weight: ClassWeight) -> Table:
                 f"class weights must be finite and positive, got {dict(class_weight)}"
             )
     elif class_weight == "balanced":
-        # every class counts the same, the total weight stays: W / (K w_k)
+        # all classes get equal weight, and the total stays the same: W / (K w_k)
         factors = table.class_weights.sum() / (table.n_classes * table.class_weights)
     else:
         raise InvalidParameterError(
@@ -113,12 +113,12 @@ def class_weighted(table: Table, class_weight: ClassWeight) -> Table:
 
 
 class LinearDecisions(ScoreMixin, BaseEstimator):
-    """Scores wᵀx + w_0: one for two classes, positive for the second; otherwise one a class."""
+    """Base of classifiers with scores wᵀx + w_0: one score for two classes, else one per class."""
 
     coef_: Floats
     intercept_: Floats
     n_features_in_: int
-    encoding_: Encoding | None = None  # of a mixed table
+    encoding_: Encoding | None = None  # encoding of a mixed table
     _has_posterior = False
     _centre: Floats
     _at_centre: Floats
@@ -131,7 +131,7 @@ class LinearDecisions(ScoreMixin, BaseEstimator):
         centre: Floats,
         scale: Floats | None = None,
     ) -> None:
-        """Keep scores wᵀ(x − m) + b, b their values at the centre m; s the scale of the rows."""
+        """Keep scores wᵀ(x − m) + b, where b is the score at the centre m; ``scale`` is s."""
         self._scale = scale
         self._centre = centre
         self._at_centre = at_centre
@@ -164,7 +164,8 @@ class LinearDecisions(ScoreMixin, BaseEstimator):
             centre=self._centre,
             has_posterior=self._has_posterior,
         )
-        if not np.array_equal(model.at_origin, self.intercept_):  # changed by hand
+        # the user has changed the coefficients
+        if not np.array_equal(model.at_origin, self.intercept_):
             model = LinearModel.of(
                 self.coef_, self.intercept_, has_posterior=self._has_posterior
             )
@@ -183,7 +184,7 @@ class LinearDecisions(ScoreMixin, BaseEstimator):
         return self
 
     def boundary(self, label_a: Hashable, label_b: Hashable) -> Hyperplane:
-        """Return where two classes score the same; positive values favour ``label_a``."""
+        """Return where two classes have equal scores; positive values favour ``label_a``."""
         check_is_fitted(self)
         a, b = two_codes(label_a, label_b, self.classes_)
         rows = np.column_stack([self.coef_, self.intercept_])

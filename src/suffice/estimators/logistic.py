@@ -76,11 +76,12 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         maximum likelihood; if the classes are separable, so that no maximum exists, a warning says
         so and ``fit`` uses l2=1. "auto" is the λ with the lowest leave-one-out log-loss.
     solver : {"auto", "newton", "quasi-newton", "gd", "sgd", "averaged-sgd"} or a value
-        Newton steps; quasi-Newton steps, for many classes × features; gradient descent; stochastic
-        gradient descent, row by row; or the same with decreasing rates and averaged weights.
-        "auto", the default, chooses one of the first two by the size of the problem.
-        ``NewtonDescent`` and ``GradientDescent`` of ``suffice.lectures`` also set the start, the
-        learning rate and whether to record the descent.
+        "newton" takes Newton steps, "quasi-newton" suits many classes × features, "gd" is gradient
+        descent, "sgd" is stochastic gradient descent row by row, and "averaged-sgd" is the same
+        with decreasing rates and averaged weights. "auto", the default, chooses one of the first
+        two by the size of the problem. ``NewtonDescent`` and ``GradientDescent`` of
+        ``suffice.lectures`` also set the start, the learning rate and whether to record the
+        descent.
     class_weight : None, "balanced" or {label: weight}, default=None
         Factor by which the row weights of each class are multiplied.
     fit_intercept : bool, default=True
@@ -139,8 +140,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
     _has_posterior = True
     _takes_sparse = True
     _scores_sparse = True
-    _inference: LogisticSummary | None = None  # without names
-    _stream: Stream | None = None  # from which partial_fit goes on
+    _inference: LogisticSummary | None = None  # has no names of columns
+    _stream: Stream | None = None  # the state that partial_fit continues from
 
     def __init__(
         self,
@@ -243,7 +244,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         classes: LabelsLike | None = None,
         sample_weight: WeightsLike = None,
     ) -> Self:
-        """Fit one more batch by averaged stochastic gradient steps, whatever the solver.
+        """Take averaged stochastic gradient steps on one more batch; ``solver`` has no effect.
 
         ``classes`` lists all labels; the first call needs it, unless its batch contains them all.
         """
@@ -313,7 +314,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _start(self, descent: Descent, table: Table) -> Start:
-        """Return the first parameters; those of the last fit only if that fits the table."""
+        """Return the first parameters: those of the last fit only if they fit the table."""
         if descent.start == "last" and self._stream is not None:
             same_features = self.coef_.shape[1] == table.n_features
             if same_features and np.array_equal(self.classes_, table.classes):
@@ -333,7 +334,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         y: LabelsLike,
         sample_weight: WeightsLike,
     ) -> tuple[Table, Moments]:
-        """Return the rows and their sums; for plain Newton steps, rows on a device stay there."""
+        """Return the rows and their sums; rows on a device stay there for plain Newton steps."""
         is_newton = isinstance(descent, NewtonDescent) and descent.method != "quasi-newton"
         needs_host = self.l2 == "auto" or descent.record or self.class_weight is not None
         if is_on_device(X) and is_newton and not needs_host:
@@ -376,7 +377,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         self._stream = Stream.after(fit.moments, fit.beta)
 
     def _forget_fit(self) -> None:
-        """Forget what holds for the rows of the last ``fit`` only."""
+        """Delete the attributes that describe only the rows of the last ``fit``."""
         self.separation_ = None
         self.path_ = None
         self._inference = None
@@ -406,7 +407,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         )
 
     def _recoded(self, batch: Table) -> Table:
-        """Return a batch coded by the classes of the stream."""
+        """Return a batch with labels as codes of the stream's classes."""
         codes = codes_of(batch.classes, self.classes_, strict=False)
         if (codes < 0).any():
             raise UnknownLabelError(

@@ -55,7 +55,7 @@ class MixedNB(SumsEstimator):
     temperature : float, default=1.0
         T in the posteriors softmax(a / T), where a is the log joint density.
     binarize : float, default=0.0
-        Counts above it are present, for "bernoulli".
+        For "bernoulli": a feature is present in a row if its count is above this number.
     n_jobs : int, optional
         Number of threads for fit and prediction; None and -1 use every core. Results do not
         depend on it.
@@ -201,7 +201,7 @@ class MixedNB(SumsEstimator):
         return self
 
     def _set_moments(self, moments: MixedSums, settings: MixedSettings) -> None:
-        """Keep the sums; what was read from others is forgotten."""
+        """Keep the sums; discard the model of earlier sums."""
         self.moments_ = moments
         self.settings_ = settings
         self.classes_ = moments.classes

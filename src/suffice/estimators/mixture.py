@@ -62,9 +62,10 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
     classes_ : array (K,)
     n_components_ : array (K,)
     model_ : MixtureModel
-        With ``components``, shares, means and covariances of all, and ``class_of``, their classes.
+        It has ``components`` (their shares, means and covariances) and ``class_of`` (their
+        classes).
     n_iter_ : int
-        Number of EM steps in the class that took most.
+        Number of EM steps in the class that needed the most.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from suffice.errors import InvalidParameterError, require_word
 from suffice.estimators import linear
 from suffice.typing import Floats, Labels, LabelsLike, RowsLike
 
-_FEW_ROWS = 100  # up to which stochastic steps are taken without compiling
+_FEW_ROWS = 100  # with at most this many rows, stochastic steps are not compiled
 
 
 class Perceptron(linear.LinearDecisions):
@@ -32,15 +32,16 @@ class Perceptron(linear.LinearDecisions):
     Parameters
     ----------
     learning : {"stochastic", "batch"} or PerceptronLearning, default="stochastic"
-        w ← w + η t x at each mistake, with the rows in random order; or w ← w + η Σ t x once per
-        pass. ``suffice.lectures.PerceptronLearning`` also sets the order of rows, their units, and
-        what is recorded in ``path_``.
+        "stochastic" steps w ← w + η t x after each mistake, with rows in random order; "batch"
+        steps w ← w + η Σ t x once per pass. ``suffice.lectures.PerceptronLearning`` also sets the
+        order of rows, their units, and what is recorded in ``path_``.
     multiclass : {"one-against-rest", "direct"}, default="direct"
-        K perceptrons; or one weight vector per class, where a mistake raises the score of the right
-        class and lowers that of its best rival. Two classes always have one weight vector.
+        "one-against-rest" trains K perceptrons. "direct" trains one weight vector per class: a
+        mistake raises the score of the right class and lowers that of its best rival. Two classes
+        always have one weight vector.
     variant : {"plain", "averaged", "pocket"}, default="plain"
-        Predict with the last weights, with their mean over all rows shown (Freund & Schapire 1999,
-        *Machine Learning* 37, 277–296), or with those of the pass that left the fewest errors.
+        Predict with the last weights, with their mean over all steps (Freund & Schapire 1999,
+        *Machine Learning* 37, 277–296), or with the weights of the pass with the fewest errors.
     learning_rate : float, default=1.0
         η. From a zero start it only scales the weights.
     start : {"zero", "random"}, default="zero"
@@ -157,7 +158,7 @@ class Perceptron(linear.LinearDecisions):
         return self
 
     def _learning(self) -> PerceptronLearning:
-        """Return how the rows are shown, after checking the words that go with it."""
+        """Return how the rows are presented; raise if a keyword is unknown."""
         require_word(self.multiclass, ("one-against-rest", "direct"), "multiclass")
         require_word(self.variant, ("plain", "averaged", "pocket"), "variant")
         learning = self.learning
@@ -171,7 +172,7 @@ class Perceptron(linear.LinearDecisions):
         return learning
 
     def _answers(self, design: Design, states: list[State]) -> list[Floats]:
-        """Return the weights to predict with after each pass, the start first."""
+        """Return the weights to predict with, at the start and after each pass."""
         if self.variant == "averaged":
             return [state.average for state in states]
         if self.variant == "pocket":
@@ -193,7 +194,7 @@ class Perceptron(linear.LinearDecisions):
         scaling: Scaling,
         states: list[State],
     ) -> None:
-        """Keep the path of every pass, or of every mistake, if that was asked for."""
+        """Keep the path of every pass, or of every mistake, if it was requested."""
         record = self._learning().record
         self.mistakes_ = ()
         self.path_ = None
@@ -213,7 +214,7 @@ class Perceptron(linear.LinearDecisions):
 
 
 def _design(table: Table, scaling: Scaling, learning: PerceptronLearning) -> Design:
-    """Return the rows in the form that suits the learning: Python is slow row by row."""
+    """Return the design for the rows: compiled loops if they are many and read one by one."""
     is_compiled = (
         learning.method == "stochastic"
         and learning.record != "mistakes"

@@ -1,4 +1,4 @@
-"""What every classifier offers once it is fitted, read from its ``model_``."""
+"""The methods of every fitted classifier, which use its ``model_``."""
 
 import re
 from abc import abstractmethod
@@ -39,7 +39,7 @@ from suffice.persistence.fields import State, save
 from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 Answer = TypeVar("Answer")
-_DENSE_NUMBERS = 1 << 22  # of a block of sparse rows
+_DENSE_NUMBERS = 1 << 22  # most numbers in a block of sparse rows that is made dense
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
 
@@ -54,7 +54,7 @@ def checked_table(
     *,
     reset: bool,
 ) -> tuple[RowsLike, LabelsLike, WeightsLike]:
-    """Return rows, labels and weights to learn from; rows without a label are left out."""
+    """Return the rows, labels and weights of a fit; leave out rows without a label."""
     if y is None:
         name = type(estimator).__name__
         raise ValueError(
@@ -72,7 +72,7 @@ def checked_table(
     if isinstance(labels, EncodedLabels):
         validation.check_consistent_length(x, labels)
         return x, labels, weights
-    # scikit-learn would make floats of pandas' own integers
+    # scikit-learn would convert pandas' own integers to floats
     labels = np.asarray(labels)
     if labels.ndim != 1 or labels.dtype.kind not in "biuU":
         labels = validation._check_y(
@@ -89,7 +89,7 @@ def labelled_rows(
     *,
     quiet: bool = False,
 ) -> tuple[RowsLike, LabelsLike, WeightsLike]:
-    """Return the rows that have a label, and warn how many have none."""
+    """Return the rows that have a label; warn of the number of rows without one."""
     text = encoded_text(y)
     labels = label_array(y) if text is None else text
     is_labelled = has_label(labels) if labels.ndim == 1 else np.ones(1, bool)
@@ -110,14 +110,14 @@ def labelled_rows(
     if isinstance(X, (list, tuple)):
         X = np.asarray(X)
     if np.ndim(to_numpy(weight)) != 0:
-        weight = np.ma.asanyarray(to_numpy(weight))[rows]  # keeps a mask
+        weight = np.ma.asanyarray(to_numpy(weight))[rows]  # keeps the mask of a masked array
     if isinstance(labels, EncodedLabels):
         return taken(X, rows), labels.take(rows), weight
     return taken(X, rows), as_labels(labels[rows]), weight
 
 
 def checked_rows(estimator: "PredictorMixin", X: RowsLike) -> Any:
-    """Return rows to predict, on the host, with the features seen in fit."""
+    """Return rows to predict, on the host; check that they have the features of the fit."""
     validation.check_is_fitted(estimator)
     return _validated(estimator, to_numpy(X), reset=False)
 
@@ -125,7 +125,7 @@ def checked_rows(estimator: "PredictorMixin", X: RowsLike) -> Any:
 def _validated(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
     """Return texts, sparse rows or a table as the estimator reads them."""
     if isinstance(X, np.ndarray):
-        X = to_numpy(X)  # short floats, such as bfloat16, as float32
+        X = to_numpy(X)  # convert short floats, such as bfloat16, to float32
     if estimator._text_column is not None:
         return _validated_texts(estimator, X, estimator._text_column, reset=reset)
     if is_sparse(X):
@@ -144,10 +144,10 @@ def _validated_texts(
 
 
 def _validated_table(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
-    """Return numeric rows as an array; other libraries' arrays and mixed tables as they are."""
+    """Return numeric rows as an array; leave other libraries' arrays and mixed tables unchanged."""
     X = unmasked(X)
     if reset:
-        column_names(X)  # raises where two columns have the same name
+        column_names(X)  # raises if two columns have the same name
     if is_foreign(X) or (estimator._takes_categories and _is_mixed_for(estimator, X)):
         validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
@@ -160,7 +160,7 @@ def _validated_table(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any
 
 
 def _validated_sparse(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
-    """Return sparse rows unchanged, or raise an error with the cure."""
+    """Return sparse rows unchanged; raise if the estimator does not accept them."""
     if not estimator._takes_sparse:
         raise InvalidInputError(
             f"{type(estimator).__name__} cannot read sparse rows, whose sums would be dense: "
@@ -181,7 +181,7 @@ def _is_mixed_for(estimator: object, X: RowsLike) -> bool:
 
 
 def _require_numbers(column: Array, name: str, estimator: object) -> None:
-    """Refuse a column that holds times, text or other objects, by its name."""
+    """Raise an error that names the column if it holds times, text or other objects."""
     taker = type(estimator).__name__
     if column.dtype.kind in "Mm":
         raise InvalidInputError(
@@ -199,13 +199,13 @@ def _require_numbers(column: Array, name: str, estimator: object) -> None:
 
 
 def feature_names(estimator: object) -> tuple[str, ...] | None:
-    """Return the names seen in fit, if there were any."""
+    """Return the feature names of the fit, or None."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else tuple(names)
 
 
 def require_moments(estimator: object, moments: object) -> None:
-    """Raise unless these are sums that an estimator of numbers learns from."""
+    """Raise unless these are moments, from which an estimator of numbers can learn."""
     if isinstance(moments, Moments):
         return
     name = type(estimator).__name__
@@ -245,16 +245,17 @@ class SumsToCollect(NamedTuple):
 
 
 class PredictorMixin(ClassifierMixin, BaseEstimator):
-    """Labels, files, exports, and scoring where the data lives."""
+    """Base of all classifiers: labels, files, exports, and predictions on the rows' device."""
 
     classes_: Labels
     n_features_in_: int
     feature_names_in_: Labels
-    _notations: Notations | None = None  # how the text file of the fit wrote its columns
+    # how the text files of the fit wrote numbers and dates
+    _notations: Notations | None = None
 
     @property
     def _n_jobs(self) -> int | None:
-        """The threads that a call may use; all cores where the class has no such parameter."""
+        """The number of threads that a call may use; all cores if the class has no ``n_jobs``."""
         return getattr(self, "n_jobs", None)
 
     def _sums_to_collect(self) -> SumsToCollect | None:
@@ -283,7 +284,7 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
 
     @property
     def _scores_sparse(self) -> bool:
-        """Whether the model scores sparse rows as they are; else blocks of them are made dense."""
+        """Whether the model scores sparse rows directly, without making blocks of them dense."""
         return False
 
     def __sklearn_tags__(self) -> Any:
@@ -300,11 +301,11 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _state(self) -> State:
-        """Return what a file keeps beside the parameters: fields of the header, and arrays."""
+        """Return what a file keeps in addition to the parameters: header fields and arrays."""
 
     @abstractmethod
     def _restored(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
-        """Become the estimator as it was when ``_state`` was kept, and return it."""
+        """Restore the estimator from the result of ``_state``, and return it."""
 
     def predict(self, X: RowsLike) -> Labels:
         """Return the action with the lowest expected cost, by default the most probable class."""
@@ -319,7 +320,7 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
                     return self._answer_in_blocks(x, verb)
                 return self.model_.answer(verb, x)
         except InvalidInputError:
-            # an infinity is reported by its place in the rows, not in a view of them
+            # report an infinity by its place in the user's rows, not in a transform of them
             if isinstance(x, np.ndarray) and x.dtype.kind == "f":
                 refuse_nonfinite(np.where(np.isnan(x), 0.0, x), feature_names(self))
             raise
@@ -327,7 +328,7 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
     def _answer_in_blocks(
         self, x: Any, verb: Callable[[Classifier, RowsLike], Answer]
     ) -> Answer:
-        """Return what ``verb`` says of sparse rows, of which a block at a time is made dense."""
+        """Return the result of ``verb`` for sparse rows, made dense block by block."""
         csr = x.tocsr()
         size = max(_DENSE_NUMBERS // max(csr.shape[1], 1), 1)
         classifier = self.model_
@@ -408,16 +409,16 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         write_export(self, Path(path), to, dialect=dialect, table=table)
 
     def _html_repr(self) -> str:
-        """Return scikit-learn's diagram, and what was learnt if anything was."""
+        """Return scikit-learn's diagram, and the learnt classes and scores if there are any."""
         diagram = super()._html_repr()
         if not hasattr(self, "classes_"):
             return diagram
-        # scikit-learn counts what ``transform`` gives, and calls it features
+        # scikit-learn counts the columns that ``transform`` returns, and calls them features
         plain = re.sub(r">(\d+) features<", r">\1 coordinates of transform<", diagram)
         return plain + self._learnt()
 
     def _learnt(self) -> str:
-        """Return the classes, and how each scores a row where that is linear, as HTML."""
+        """Return the classes, and their linear scores if they have any, as HTML."""
         classes = notebook.first_rows(self.classes_.tolist())
         n_features = counted(self.n_features_in_, "feature")
         n_classes = counted(len(self.classes_), "class")
@@ -458,7 +459,7 @@ def _weights(sample_weight: WeightsLike, decided: Codes) -> Floats:
 
 
 class ScoreMixin(PredictorMixin):
-    """A score of each class."""
+    """Classifiers with a score for each class."""
 
     def decision_function(self, X: RowsLike) -> Floats:
         """Return the score of the second class against the first (n,), or of each class (n, K)."""
@@ -467,7 +468,7 @@ class ScoreMixin(PredictorMixin):
 
 
 class PosteriorMixin(PredictorMixin):
-    """Probabilities of the classes."""
+    """Classifiers with probabilities of the classes."""
 
     def predict_proba(self, X: RowsLike) -> Floats:
         """Return p(class | x), shape (n, K)."""
@@ -479,7 +480,7 @@ class PosteriorMixin(PredictorMixin):
 
 
 class DensityMixin(PosteriorMixin):
-    """A density of the rows, to draw from; ``model_`` has the densities themselves."""
+    """Classifiers with a density that rows can be drawn from; ``model_`` has the densities."""
 
     def sample(
         self,

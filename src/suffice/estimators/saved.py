@@ -1,4 +1,4 @@
-"""Classifiers of other libraries that suffice saves, loads and serves."""
+"""Classifiers of other libraries that suffice saves, loads and predicts with."""
 
 from collections.abc import Mapping
 from typing import Any, NoReturn, Self
@@ -17,7 +17,7 @@ from suffice.persistence.fields import State
 from suffice.persistence.portable import PortableParts, portable_from, portable_state
 from suffice.typing import Array, RowsLike
 
-# of the header of a file
+# fields of the header of a file
 _FIELDS = (
     "n_features",
     "n_classes",
@@ -33,8 +33,8 @@ _FIELDS = (
 class SavedClassifier(PosteriorMixin):
     """A fitted classifier of scikit-learn, LightGBM, XGBoost or CatBoost in a file of suffice.
 
-    ``predict`` and ``predict_proba`` return the same as the classifier did when it was saved. It is
-    not fitted again: fit the classifier itself.
+    ``predict`` and ``predict_proba`` return the same as the classifier did when it was saved. It
+    cannot be fitted again: fit the original classifier instead.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class SavedClassifier(PosteriorMixin):
 
     @classmethod
     def of(cls, fitted: Any) -> Self:
-        """Return what a file would hold of a fitted classifier; raise where it cannot."""
+        """Return a fitted classifier in the form of a file; raise if no file can hold it."""
         header, arrays = portable_state(_parts(fitted))
         return cls()._restored(header, arrays)
 
@@ -73,7 +73,7 @@ class SavedClassifier(PosteriorMixin):
         return self._classifier
 
     def fit(self, X: RowsLike, y: object = None) -> NoReturn:  # noqa: ARG002
-        """Refuse to fit: a saved classifier of another library cannot learn."""
+        """Raise an error: a saved classifier of another library cannot be fitted."""
         raise InvalidParameterError(
             "a saved classifier of another library cannot be fitted: fit that classifier, and save "
             "it again"
@@ -93,7 +93,7 @@ class SavedClassifier(PosteriorMixin):
 
 
 def portable(fitted: Any) -> PredictorMixin:
-    """Return a fitted classifier as one that can be saved; raise where a file cannot hold it."""
+    """Return a fitted classifier as one that can be saved; raise if no file can hold it."""
     if isinstance(fitted, PredictorMixin):
         return fitted
     return SavedClassifier.of(fitted)

@@ -1,4 +1,4 @@
-"""What classifiers share whose model is a function of sums."""
+"""The base class of classifiers whose model is computed from sums."""
 
 import copy
 from abc import abstractmethod
@@ -22,7 +22,7 @@ from suffice.typing import Floats, Labels, LabelsLike, RowsLike
 
 
 class SumsEstimator(DensityMixin, ScoreMixin):
-    """A Bayes classifier that keeps sums, and estimates its model from them when it is needed."""
+    """A Bayes classifier that keeps sums and estimates its model from them when needed."""
 
     classes_: Labels
     moments_: Moments | CountSums | MixedSums
@@ -74,7 +74,7 @@ class SumsEstimator(DensityMixin, ScoreMixin):
         return changed
 
     def log_likelihood(self, X: RowsLike | None = None, y: LabelsLike | None = None) -> float:
-        """Return Σ log p(x, y) of the training rows, from their sums alone, or of given rows."""
+        """Return Σ log p(x, y) of the training rows, from their sums, or of the given rows."""
         if X is None and y is None:
             return self._summed_log_likelihood()
         if X is None or y is None:

@@ -1,4 +1,4 @@
-"""scikit-learn's classifiers, with their parameters and attributes, over our sums and scores.
+"""scikit-learn's classifiers, with their parameters and attributes, on our sums and scores.
 
 The modules import scikit-learn's own classes, which ours extend, and ``core`` and
 ``discriminative``. ``suffice.sklearn`` is the public name of what they define.

@@ -19,7 +19,7 @@ from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike, W
 
 
 class CountDropIn:
-    """Sums by one pass over the non-zero cells, without a table of class indicators."""
+    """A classifier that sums counts in one pass over the non-zero cells."""
 
     classes_: Labels
     class_count_: Floats
@@ -70,7 +70,7 @@ class CountDropIn:
         return self
 
     def _check_counts(self, rows: Any) -> None:
-        """Refuse rows that this model cannot count."""
+        """Raise if this model cannot count the rows."""
 
 
 def _encoded(labels: Labels) -> tuple[Labels, Codes]:

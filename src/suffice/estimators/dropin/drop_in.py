@@ -1,4 +1,4 @@
-"""Rows in and answers out: scikit-learn's checks at the edge, compiled sums and scores inside."""
+"""Base classes of the drop-in classifiers: scikit-learn's checks, compiled sums and scores."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -32,7 +32,7 @@ def labelled_table(
     ensure_min_samples: int = 1,
     accept_sparse: bool = False,
 ) -> Table:
-    """Return users' rows and labels, checked by scikit-learn; sparse rows as a CSR array."""
+    """Return users' rows and labels, checked by scikit-learn; sparse rows become a CSR array."""
     rows, labels = validate_data(
         estimator,
         X,
@@ -52,7 +52,7 @@ def labelled_table(
 
 
 def _dense_or_sparse(rows: Any) -> Any:
-    """Return rows as an array, or as a CSR array where that is quicker to sum."""
+    """Return rows as an array, or as a CSR array if that is quicker to sum."""
     if not issparse(rows):
         x, _ = as_matrix(rows)
         return x
@@ -72,28 +72,28 @@ def float_type(x: Array) -> type[np.float32] | type[np.float64]:
 
 
 def log_of(probabilities: npt.ArrayLike) -> Floats:
-    """Return log p in double precision, −∞ of zero."""
+    """Return log p in double precision, −∞ for p = 0."""
     with np.errstate(divide="ignore"):
         return np.log(np.asarray(probabilities, np.float64))
 
 
 class DropIn(ABC):
-    """Answers read from scores, which the fitted attributes give as they are now."""
+    """Base of classifiers whose predictions are computed from the current fitted attributes."""
 
     classes_: Labels
     _scores_sparse = False  # whether ``_read_sparse`` scores sparse rows
 
     @abstractmethod
     def _scorer(self) -> Scorer:
-        """Return what scores rows, from the public attributes."""
+        """Return a scorer of rows, computed from the public attributes."""
 
     @abstractmethod
     def _parameter_type(self) -> np.dtype[Any]:
-        """Return the type of the fitted numbers."""
+        """Return the floating-point type of the fitted attributes."""
 
     def predict(self, X: RowsLike) -> Labels:
         """Return the most probable class of each row, (n,)."""
-        best = self._read(X, Argmax())  # refuses to answer before fit
+        best = self._read(X, Argmax())  # raises an error before fit
         return np.asarray(self.classes_[best])
 
     def predict_proba(self, X: RowsLike) -> Floats:
@@ -117,7 +117,7 @@ class DropIn(ABC):
         else:
             x, _ = as_matrix(x)
             values = self._scorer().score(x, readout)
-        # answers are in single precision if both rows and attributes are
+        # results are in single precision if both rows and attributes are
         is_single = x.dtype == np.float32 and self._parameter_type() == np.float32
         if is_single and values.dtype.kind == "f":
             return values.astype(np.float32)
@@ -125,7 +125,7 @@ class DropIn(ABC):
 
 
 class DropInWithScores(DropIn):
-    """The same with ``decision_function``."""
+    """A drop-in classifier with ``decision_function``."""
 
     def decision_function(self, X: RowsLike) -> Floats:
         """Return log-posterior scores up to a common term: (n, K), or (n,) of two classes."""
@@ -134,7 +134,7 @@ class DropInWithScores(DropIn):
 
 
 class LinearDropIn(DropInWithScores):
-    """Scores wᵀx + w_0."""
+    """A drop-in classifier with scores wᵀx + w_0."""
 
     coef_: Floats
     intercept_: Floats
@@ -153,7 +153,7 @@ class LinearDropIn(DropInWithScores):
     def _all_weights(self) -> tuple[Floats, Floats]:
         """Return the coefficients (K, d) and intercepts (K,) of every class."""
         coef: Any = self.coef_
-        if issparse(coef):  # after sparsify()
+        if issparse(coef):  # sparse after sparsify()
             coef = coef.toarray()
         weights = np.atleast_2d(np.asarray(coef, np.float64))
         intercepts = np.asarray(self.intercept_, np.float64).ravel()

@@ -32,7 +32,8 @@ from suffice.estimators.dropin.drop_in import (
 )
 from suffice.typing import Array, Floats, LabelsLike, RowsLike, WeightsLike
 
-_MOST_NUMBERS = 1 << 27  # of all scatters; beyond this, class by class takes less memory
+# most numbers in all scatters; above this, fitting class by class (scikit-learn) takes less memory
+_MOST_NUMBERS = 1 << 27
 
 ShrinkageWord: TypeAlias = float | Literal["auto"] | None
 
@@ -41,7 +42,7 @@ ShrinkageWord: TypeAlias = float | Literal["auto"] | None
 
 
 def class_covariances(moments: Moments, shrinkage: ShrinkageWord) -> Floats:
-    """Return Σ_k of every class, (K, d, d), biased, and shrunk as scikit-learn shrinks."""
+    """Return Σ_k of every class, (K, d, d), with divisor n_k, and shrunk as in scikit-learn."""
     if shrinkage != "auto":
         sigmas = moments.scatters / moments.weights[:, None, None]
         return shrunk_to_sphere(sigmas, shrinkage)
@@ -55,7 +56,7 @@ def class_covariances(moments: Moments, shrinkage: ShrinkageWord) -> Floats:
 
 
 def shrunk_to_sphere(sigma: Floats, shrinkage: float | None) -> Floats:
-    """Return (1 − γ) Σ + γ (tr Σ / d) I, of one matrix or of many."""
+    """Return (1 − γ) Σ + γ (tr Σ / d) I for one matrix or a stack."""
     if not shrinkage:
         return sigma
     d = sigma.shape[-1]
@@ -64,7 +65,7 @@ def shrunk_to_sphere(sigma: Floats, shrinkage: float | None) -> Floats:
 
 
 def _standardized_ledoit_wolf(weight: float, scatter: Floats, fourth: Floats) -> Floats:
-    """Return the covariance shrunk to a sphere in units of its own standard deviations."""
+    """Return the covariance, shrunk towards a sphere in units of its standard deviations."""
     sigma = scatter / weight
     gamma = ledoit_wolf_intensity(weight, scatter, fourth)
     scale = unit_scale(np.diagonal(sigma))
@@ -73,7 +74,7 @@ def _standardized_ledoit_wolf(weight: float, scatter: Floats, fourth: Floats) ->
 
 
 def _needs_sklearn(estimator: Any, table: Table, n_scatters: int) -> bool:
-    """Return whether scikit-learn's code must fit, or raise scikit-learn's error."""
+    """Return whether scikit-learn's code must do the fit; raise scikit-learn's errors."""
     if estimator.solver == "svd" and estimator.shrinkage is not None:
         return True
     if estimator.covariance_estimator is not None or table.n_classes < 2:
@@ -88,7 +89,7 @@ def _needs_sklearn(estimator: Any, table: Table, n_scatters: int) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearSolution:
-    """What a solver of linear discriminant analysis finds; None: what it does not compute."""
+    """The result of a solver of linear discriminant analysis; None if it is not computed."""
 
     coef: Floats  # w  (K, d)
     intercept: Floats  # w_0  (K,)
@@ -156,10 +157,10 @@ class LinearDiscriminantAnalysis(LinearDropIn, theirs.LinearDiscriminantAnalysis
         return self._by_ratio(moments, priors, n_components, table)
 
     def _keep(self, solution: LinearSolution, dtype: type[np.floating[Any]]) -> None:
-        """Set the attributes that a solver found, in the precision of the rows."""
+        """Set the attributes from the result of a solver, in the precision of the rows."""
         coef = solution.coef
         intercept = solution.intercept
-        if len(intercept) == 2:  # the second class against the first
+        if len(intercept) == 2:  # coefficients of the second class against the first
             coef = np.diff(coef, axis=0)
             intercept = np.diff(intercept)
         self.coef_ = coef.astype(dtype)
@@ -177,7 +178,7 @@ class LinearDiscriminantAnalysis(LinearDropIn, theirs.LinearDiscriminantAnalysis
         """Return which sums the solver needs."""
         if self.shrinkage == "auto":
             return "per-class"
-        # given priors weight the covariances of the classes by other numbers than their rows
+        # priors passed by the user weight the class covariances, instead of the numbers of rows
         needs_covariance = self.solver != "svd" or self.store_covariance
         if self.priors is not None and needs_covariance:
             return "per-class"
@@ -188,11 +189,11 @@ class LinearDiscriminantAnalysis(LinearDropIn, theirs.LinearDiscriminantAnalysis
         if moments.storage == "per-class":
             sigmas = class_covariances(moments, self.shrinkage)
             return np.asarray(np.einsum("k,kij->ij", priors, sigmas))
-        # with the priors of the rows, Σ_k (n_k / n) M_k / n_k = M / n
+        # with class frequencies as priors, Σ_k (n_k / n) M_k / n_k = M / n
         return shrunk_to_sphere(moments.pooled_scatter / moments.total_weight, self.shrinkage)
 
     def _by_axes(self, moments: Moments, priors: Floats, n_components: int) -> LinearSolution:
-        """Whiten by the principal axes of the within-class correlations, above ``tol``."""
+        """Whiten along the within-class principal axes whose deviation exceeds ``tol``."""
         n = moments.total_weight
         sigma = moments.pooled_scatter / n
         between = moments.between_scatter.diagonal() / n
@@ -255,7 +256,7 @@ class LinearDiscriminantAnalysis(LinearDropIn, theirs.LinearDiscriminantAnalysis
         )
 
     def _total(self, moments: Moments, table: Table) -> Floats:
-        """Return the covariance of all rows about their mean, shrunk as the others are."""
+        """Return the covariance of all rows about their mean, shrunk like the class covariances."""
         if self.shrinkage == "auto":
             whole = coded_moments(pooled_rows(table), "per-class", fourth=True)
             return np.asarray(class_covariances(whole, "auto")[0])
@@ -376,7 +377,7 @@ class GaussianNB(DropIn, naive_bayes.GaussianNB):
     Attributes
     ----------
     moments_ : Moments
-        Sums of each class, known by its position in ``classes_``.
+        Sums of each class; its label in the sums is its position in ``classes_``.
 
     Examples
     --------
@@ -423,7 +424,7 @@ class GaussianNB(DropIn, naive_bayes.GaussianNB):
             weight = _check_sample_weight(sample_weight, table.x, dtype=np.float64)
             table = replace(table, weight=weight)
         batch = coded_moments(table, "diagonal")
-        # scikit-learn takes the largest variance over the rows without their weights
+        # scikit-learn ignores the weights in the largest variance
         unweighted = batch
         if sample_weight is not None:
             unweighted = coded_moments(pooled_rows(table), "diagonal")

@@ -26,7 +26,7 @@ _FINEST = 1e-8  # upper limit of the gradient tolerance, even if the user allows
 class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
     """Logistic regression: parameters, attributes and definitions are scikit-learn's.
 
-    Whatever the solver, the minimum comes from Newton or quasi-Newton steps. L1 and elastic-net
+    For every ``solver``, Newton or quasi-Newton steps compute the minimum. L1 and elastic-net
     penalties and "liblinear" raise an error. Sparse rows stay sparse if that is faster.
 
     Cox (1958), *Journal of the Royal Statistical Society B* 20, 215–242.
@@ -71,7 +71,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
         with_weight: Table,
         l2: float,
     ) -> tuple[Floats, int]:
-        """Return the coefficients where some class has no weight, and so no probability."""
+        """Return the coefficients if some class has no weight, and therefore no probability."""
         has_weight = table.class_weights > 0
         if table.n_classes == 2:
             coefficients = np.zeros((1, table.n_features + 1))
@@ -81,7 +81,8 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
         coefficients[~has_weight, 0] = -np.inf
         if with_weight.n_classes == 1:
             return coefficients, 0
-        # two rows ±φ/2 of three or more have half the squares of the one vector φ of two
+        # with K ≥ 3 the rows ±φ/2 have half the sum of squares of the single vector φ of two
+        # classes
         share = 0.5 if with_weight.n_classes == 2 else 1.0
         beta, n_iter = self._solved(with_weight, share * l2, None)
         scores = all_scores(beta)
@@ -89,7 +90,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
         return coefficients, n_iter
 
     def _solved(self, table: Table, l2: float, start: Start | None) -> tuple[Floats, int]:
-        """Return coefficients against the first class, intercepts first, and steps taken."""
+        """Return coefficients against the first class, intercepts first, and the steps taken."""
         if start is None:
             start = zero_start if self.max_iter == 0 else lda_start
         fit = fit_logistic(
@@ -118,7 +119,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
         return fit.beta, n_iter
 
     def _weighted(self, table: Table, sample_weight: WeightsLike) -> Table:
-        """Return the rows with their own weights and those of their classes."""
+        """Return the rows, with their weights multiplied by those of their classes."""
         if sample_weight is None and self.class_weight is None:
             return table
         weight = _check_sample_weight(sample_weight, table.x, dtype=np.float64, copy=True)
@@ -133,7 +134,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
         return replace(table, weight=weight)
 
     def _last_coefficients(self, table: Table) -> Start | None:
-        """Return the start at the coefficients of the last fit, for ``warm_start``."""
+        """Return a start at the coefficients of the last fit, for ``warm_start``."""
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
         n_scores = 1 if table.n_classes == 2 else table.n_classes
@@ -146,7 +147,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
         return start_at(beta)
 
     def _l2(self) -> float:
-        """Return λ = 1 / C of the penalty ½ λ Σ w², after refusing other penalties."""
+        """Return λ = 1 / C of the penalty ½ λ Σ w²; raise for any other penalty."""
         if self.solver == "liblinear":
             raise InvalidParameterError(
                 "solver='liblinear', which penalises the intercept too, is not part of "
@@ -154,7 +155,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
                 "class (sklearn.linear_model, suffice.sklearn.unpatch())"
             )
         penalty = self.penalty
-        if penalty == "deprecated":  # C and l1_ratio say which
+        if penalty == "deprecated":  # C and l1_ratio determine the penalty
             penalty = self._implied_penalty()
         if penalty in ("l1", "elasticnet"):
             raise InvalidParameterError(
@@ -167,7 +168,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
         return 0.0 if penalty is None else 1 / self.C
 
     def _implied_penalty(self) -> str | None:
-        """Return the penalty that C and l1_ratio ask for."""
+        """Return the penalty that C and l1_ratio determine."""
         if np.isinf(self.C):
             return None
         if not self.l1_ratio:
@@ -177,7 +178,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
     def _warn_about_parameters(self) -> None:
         """Warn as scikit-learn does."""
         has_penalty = self.penalty != "deprecated"
-        # from version 1.8 on, l1_ratio and C are in the place of penalty
+        # since version 1.8, l1_ratio and C replace ``penalty``
         is_deprecated = type(self)().penalty == "deprecated"
         if not has_penalty and self.l1_ratio is None:
             warnings.warn(

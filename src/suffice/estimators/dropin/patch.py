@@ -33,7 +33,7 @@ _LOCK = Lock()
 
 
 def patch() -> None:
-    """Replace eight classifiers of scikit-learn with those of suffice in all its modules.
+    """In all loaded modules of scikit-learn, replace eight classifiers with those of suffice.
 
     Call it before other code imports scikit-learn's classes; ``unpatch`` undoes it.
 
