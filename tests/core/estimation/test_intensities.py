@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.covariance import OAS, ledoit_wolf
 from sklearn.datasets import load_iris, load_wine
 
-from suffice.core.estimation.shrinkage import ledoit_wolf_intensity, oas_intensity
+from suffice.core.estimation.shrinkage import ledoit_wolf_intensity, oas_intensity, oas_rule
 
 UNITS = st.lists(st.integers(-9, 9), min_size=4, max_size=4)
 
@@ -37,6 +37,24 @@ def test_oas_is_that_of_scikit_learn_on_standardised_rows(x):
     weight, scatter, _ = sums(x)
     expected = OAS().fit(standardised(x)).shrinkage_
     assert oas_intensity(weight, scatter) == pytest.approx(expected, rel=1e-10)
+
+
+def rule_of_chen_and_others(n, d, trace_of_square, trace):
+    """Return equation 23 of Chen et al. (2010)."""
+    top = (1 - 2 / d) * trace_of_square + trace**2
+    return top / ((n + 1 - 2 / d) * (trace_of_square - trace**2 / d))
+
+
+@pytest.mark.parametrize(("d", "least", "most"), [(2, 1.5, 2), (10, 1.0185, 1.1112)])
+def test_oas_differs_from_the_paper_by_as_much_as_its_docstring_says(d, least, most):
+    n = 1e6
+    traces_of_square = np.linspace(d * (1 + 1e-3), d**2, 50)  # of correlations, tr R = d
+    ratios = [
+        oas_rule(n, d, square, d) / rule_of_chen_and_others(n, d, square, d)
+        for square in traces_of_square
+    ]
+    assert min(ratios) == pytest.approx(least, rel=1e-3)
+    assert max(ratios) == pytest.approx(most, rel=1e-3)
 
 
 @pytest.mark.parametrize("x", SAMPLES, ids=lambda x: f"{x.shape}")

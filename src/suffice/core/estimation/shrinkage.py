@@ -91,7 +91,7 @@ def check_share(value: object, name: str) -> None:
 
 
 def oas_intensity(weight: float, scatter: Floats, scale: Floats | None = None) -> float:
-    """Return the OAS shrinkage of scaled rows: Chen et al. (2010), IEEE Trans. Signal Proc. 58."""
+    """Return the OAS shrinkage of scaled rows, in scikit-learn's form; see ``oas_rule``."""
     r, _ = _scaled(weight, scatter, scale)
     if len(r) == 1 or not weight > 0:
         return 0.0
@@ -99,7 +99,13 @@ def oas_intensity(weight: float, scatter: Floats, scale: Floats | None = None) -
 
 
 def oas_rule(n: float, d: int, trace_of_square: float, trace: float) -> float:
-    """Return the OAS shrinkage of n rows in d features, given tr R² and tr R."""
+    """Return the OAS shrinkage of n rows in d features, given tr R² and tr R.
+
+    This is scikit-learn's form. Equation 23 of Chen et al. (2010), IEEE Trans. Signal Proc. 58, has
+    (1 − 2/d) tr R² in the numerator and n + 1 − 2/d in the denominator. scikit-learn leaves out
+    2/d, which is small if d is large. With many rows, the result is 1.5 to 2 times that of the
+    paper for d = 2, and 1.02 to 1.11 times for d = 10.
+    """
     # ρ = (tr R² + tr² R) / ((n + 1)(tr R² − tr² R / d))
     square_of_trace = trace**2
     spread = (n + 1) * (trace_of_square - square_of_trace / d)
