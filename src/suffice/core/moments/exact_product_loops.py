@@ -15,18 +15,22 @@ from suffice.core.moments.loops import (
 )
 
 # A row q = 2²⁰ u + l has q qᵀ = 2⁴⁰ u uᵀ + 2²⁰ (u lᵀ + l uᵀ) + l lᵀ. The code calls u ``upper``,
-# l ``lower`` and u + l ``both``; the specification calls u and l hi and lo. The cross term is
+# l ``lower`` and u + l ``both``; the specification calls u and l hi and lo.
+#
+# The specification sums u uᵀ, u lᵀ and l lᵀ. Here (u + l)(u + l)ᵀ replaces u lᵀ, because
 # u lᵀ + l uᵀ = (u + l)(u + l)ᵀ − u uᵀ − l lᵀ. These three products are symmetric, so their lower
 # triangles are enough; that is cheaper than computing u uᵀ, l lᵀ and all of u lᵀ.
 #
-# Float64 adds integers exactly up to 2⁵³. |q| < 2³⁹ bounds |u| and |l| by 2¹⁹, |u + l| by 2²⁰
-# and each product by 2⁴⁰, so that the products of 2¹² rows add up to at most 2⁵².
+# Float64 adds integers exactly up to 2⁵³. |q| < 2³⁹ bounds |u| and |l| by 2¹⁹, and the products of
+# the specification by 2³⁸, so that 2¹³ rows stay below 2⁵³. But |u + l| is bounded by 2²⁰ and its
+# product by 2⁴⁰. So blocks have 2¹² rows here, whose products add up to at most 2⁵².
 MOST = 4096  # after this many rows, products in floats are added to the integers
 MOST_WEIGHTED = 1024  # the same with weights' digits of at most 7: 7 · 2¹⁰ · 2⁴⁰ < 2⁵³
 _HALF = 1048576.0  # 2²⁰
 _ROUND = 6755399441055744.0  # 1.5 · 2⁵²
 
 
+# compiled form of ``exact_sums.halves``
 @njit(nogil=True)
 def split(tile, scales, lanes, largest, low, both):
     """Replace x − origin with the upper part of q; write its lower part and their sum.

@@ -1,9 +1,9 @@
 """The exact products of rows, P = Σ q qᵀ, and their sums s = Σ q, as integers of 128 bits.
 
-``rounding_grid.py`` rounds a row to steps of the grid, q, and ``exact_sums.py`` computes the
-scatter M from P and s. Here q is split: hi = round(q / 2²⁰), lo = q − 2²⁰ hi. The code calls these
-``upper`` and ``lower``. Their products are so small that floats add them without rounding. Matrix
-products add few rows; the compiled loops of ``exact_product_loops.py`` add many rows, in threads.
+``rounding_grid.py`` rounds a row to steps of the grid, q, and ``exact_sums.py`` splits q into hi
+and lo and computes the scatter M from P and s. The code calls hi and lo ``upper`` and ``lower``.
+Their products are so small that floats add them without rounding. Matrix products add few rows; the
+compiled loops of ``exact_product_loops.py`` add many rows, in threads.
 """
 
 from __future__ import annotations
@@ -13,7 +13,13 @@ import functools
 import numpy as np
 
 from suffice.core.moments.collect import SMALL, in_threads
-from suffice.core.moments.exact_sums import MOST_WEIGHT, ExactSums, refuse_large_weight
+from suffice.core.moments.exact_sums import (
+    HALF,
+    MOST_WEIGHT,
+    ExactSums,
+    halves,
+    refuse_large_weight,
+)
 from suffice.core.moments.int128 import Int128, Integers, Words
 from suffice.core.moments.rounding_grid import BITS, RoundingGrid
 from suffice.core.moments.scatter import Storage
@@ -23,7 +29,6 @@ from suffice.core.text.lists import quoted
 from suffice.errors import InvalidInputError, InvalidParameterError, LostDetailWarning, warn
 from suffice.typing import Codes, Floats
 
-HALF = 20  # number of bits in the lower half of q; |upper|, |lower| ≤ 2¹⁹
 # (upper + lower)² ≤ 2⁴⁰, times a digit of the weight ≤ 7, sums to less than 2⁵³ in 1,024 rows
 _BLOCK_ROWS = 512
 _LOOP_ROWS = 4096  # rows of a block that a compiled loop sorts by class
@@ -219,14 +224,6 @@ def _class_sums(
             else:
                 gram += product.astype(np.int64)
     return sums
-
-
-def halves(q: Floats) -> tuple[Floats, Floats]:
-    """Return hi and lo, integers of at most 19 bits, of values in steps of the grid."""
-    # q = 2²⁰ hi + lo,  hi = round(q / 2²⁰); compiled: ``exact_product_loops.split``
-    upper = np.rint(q * 0.5**HALF)
-    lower = q - upper * 2.0**HALF
-    return upper, lower
 
 
 def _weighed(values: Floats, w: Floats | None) -> Floats:

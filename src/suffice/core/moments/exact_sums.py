@@ -1,6 +1,13 @@
 """Exact sums: sums of integers on a grid, so that ``+`` and ``-`` never round.
 
-``exact_products.py`` and ``exact_product_loops.py`` compute their products from rows.
+``rounding_grid.py`` rounds a row to integer steps of the grid, q. ``halves`` splits q, so that
+float64 adds the products of 2¹² rows without rounding; ``exact_products.py`` computes P and s.
+``ExactSums`` adds and subtracts P and s as integers modulo 2¹²⁸, and rounds the scatter M once:
+
+    q = 2²⁰ hi + lo,  hi = round(q / 2²⁰)
+    P = Σ w q qᵀ = Σ w (2⁴⁰ hi hiᵀ + 2²⁰ (hi loᵀ + lo hiᵀ) + lo loᵀ),  s = Σ w q
+    hi loᵀ + lo hiᵀ = (hi + lo)(hi + lo)ᵀ − hi hiᵀ − lo loᵀ
+    M = (n P − s sᵀ) / n
 """
 
 from __future__ import annotations
@@ -21,10 +28,19 @@ from suffice.core.table.labels import union
 from suffice.errors import FeatureMismatchError, ForgetError, InvalidInputError
 from suffice.typing import Array, Codes, Flags, Floats, Labels
 
+HALF = 20  # number of bits in the lower half of q; |hi|, |lo| ≤ 2¹⁹
 MOST_WEIGHT = 1 << 48  # largest Σ w: sums of products then fit into 127 bits
 _DIGEST_NAME = "suffice exact sums 1"
 _NUMBERS_AT_ONCE = 1 << 14  # numbers that are converted to floats together
 _NEARLY_HALF = 2.0**-95  # a pair cannot resolve smaller relative distances from a rounding tie
+
+
+def halves(q: Floats) -> tuple[Floats, Floats]:
+    """Return hi and lo, integers of at most 19 bits, of values in steps of the grid."""
+    # q = 2²⁰ hi + lo,  hi = round(q / 2²⁰); compiled: ``exact_product_loops.split``
+    upper = np.rint(q * 0.5**HALF)
+    lower = q - upper * 2.0**HALF
+    return upper, lower
 
 
 @dataclass(frozen=True, slots=True, eq=False)

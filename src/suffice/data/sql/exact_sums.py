@@ -10,8 +10,7 @@ import polars as pl
 
 from suffice.core.moments import Moments
 from suffice.core.moments.collect import plan
-from suffice.core.moments.exact_products import HALF
-from suffice.core.moments.exact_sums import ExactSums
+from suffice.core.moments.exact_sums import HALF, ExactSums
 from suffice.core.moments.int128 import Int128, Integers
 from suffice.core.moments.moments import from_exact
 from suffice.core.moments.rounding_grid import BITS, RoundingGrid
