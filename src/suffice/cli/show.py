@@ -17,8 +17,8 @@ from suffice.errors import FileFormatError
 if TYPE_CHECKING:
     from suffice.typing import Array
 
-_MOST_CLASSES = 8  # columns of a table, at most
-_MOST_ROWS = 32  # rows of a table, at most
+_MOST_CLASSES = 8  # largest number of columns of a table
+_MOST_ROWS = 32  # largest number of rows of a table
 
 Header = Mapping[str, Any]
 Arrays = Mapping[str, "Array"]

@@ -20,5 +20,5 @@ store     sums of partitions, stored separately
 datasets  small tables included in the library
 ========= ==========================================================================
 
-May import ``core`` and ``persistence``.
+The package may import ``core`` and ``persistence``.
 """

@@ -1,5 +1,5 @@
 """Which classifier to trust: comparisons, diagnostics, curves.
 
-May import ``core``, ``persistence``, ``data``, ``discriminative``, ``selection`` and
+The package may import ``core``, ``persistence``, ``data``, ``discriminative``, ``selection`` and
 ``estimators``.
 """

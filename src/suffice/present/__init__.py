@@ -1,1 +1,4 @@
-"""Figures, the report, the lecture and the lab. May import every package except ``cli``."""
+"""Figures, the report, the lecture and the lab.
+
+The package may import every package except ``cli``.
+"""

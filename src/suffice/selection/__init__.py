@@ -1,5 +1,5 @@
 """Choice of settings by held-out rows: folds, cross-validation, leave-one-out, the search.
 
-Works on the sums and models of ``core``. Imports ``data``, ``discriminative`` and ``core``, but no
-estimators.
+The package works on the sums and models of ``core``. It imports ``data``, ``discriminative`` and
+``core``, but no estimators.
 """

@@ -1,1 +1,4 @@
-"""Rows that a Dask or Spark cluster sums and scores. May import ``frames`` and ``sums``."""
+"""Rows that a Dask or Spark cluster sums and scores.
+
+The package may import ``frames`` and ``sums``.
+"""

@@ -1,1 +1,4 @@
-"""The type and role of each column of a source. May import ``source`` and ``text``."""
+"""The type and role of each column of a source.
+
+The package may import ``source`` and ``text``.
+"""

@@ -1,1 +1,4 @@
-"""Addresses and bytes of local and remote files. May import ``scanning``."""
+"""Addresses and bytes of local and remote files.
+
+The package may import ``scanning``.
+"""

@@ -18,10 +18,11 @@ from suffice.data.files.addresses import is_url
 from suffice.data.scanning import batches_of
 from suffice.errors import InvalidInputError
 
-BLOCK = 1 << 24  # bytes
+BLOCK = 1 << 24  # bytes in a block of text
 STEP = 1 << 17  # bytes that fit into the cache
-LONGEST_LINE = 2 * BLOCK  # bytes of a line, or of a row with line breaks in its cells, at most
-_HEAD = 1 << 16  # bytes
+# largest number of bytes of a line, or of a row with line breaks in its cells
+LONGEST_LINE = 2 * BLOCK
+_HEAD = 1 << 16  # bytes in the head of a file
 _HEAD_LINES = 20  # least number of lines in the head of a file, however long they are
 PACKED = (".gz", ".bz2", ".zip", ".zst")  # file extensions
 

@@ -1,1 +1,4 @@
-"""Reading and writing tables in each file format. May import ``files``, ``text``, ``columns``."""
+"""Reading and writing tables in each file format.
+
+The package may import ``files``, ``text``, ``columns``.
+"""

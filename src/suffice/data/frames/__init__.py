@@ -1,1 +1,4 @@
-"""Tables and arrays in memory, and tables in batches. May import ``columns``."""
+"""Tables and arrays in memory, and tables in batches.
+
+The package may import ``columns``.
+"""

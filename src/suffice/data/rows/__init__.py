@@ -1,1 +1,4 @@
-"""Usable rows of a source, in blocks of bounded memory. May import ``columns``."""
+"""Usable rows of a source, in blocks of bounded memory.
+
+The package may import ``columns``.
+"""

@@ -12,7 +12,7 @@ from suffice.core.text.lists import counted
 from suffice.errors import InvalidInputError, ReadingWarning, UnusedDataWarning, warn
 from suffice.typing import Flags, Floats
 
-_MOST_NAMED = 5  # columns named in a warning, at most
+_MOST_NAMED = 5  # largest number of columns named in a warning
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
 """Database tables, summed inside the database or streamed out, through Ibis.
 
-May import ``rows`` and ``sums``.
+The package may import ``rows`` and ``sums``.
 """

@@ -1,6 +1,6 @@
 """Sums of partitions, stored separately; any selection of them gives a model in milliseconds.
 
-May import ``summarize``.
+The package may import ``summarize``.
 """
 
 from suffice.data.store.store import MomentStore

@@ -1,1 +1,4 @@
-"""Moments of rows as they are read, by group and with checkpoints. May import ``rows``."""
+"""Moments of rows as they are read, by group and with checkpoints.
+
+The package may import ``rows``.
+"""

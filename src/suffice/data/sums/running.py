@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_PATTERNS = 512  # most patterns of missing cells per class
-_MOST_THREADS = 8  # more would wait for the one that reads
+_MOST_THREADS = 8  # more threads would wait for the thread that reads
 
 
 @dataclass(frozen=True, slots=True, eq=False)

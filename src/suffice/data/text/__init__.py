@@ -1,1 +1,4 @@
-"""Delimited text: its layout, its rows, and the notation of its values. May import ``files``."""
+"""Delimited text: its layout, its rows, and the notation of its values.
+
+The package may import ``files``.
+"""

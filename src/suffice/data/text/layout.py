@@ -14,7 +14,7 @@ from suffice.data.options import TextFormat
 from suffice.data.text.spelling import ANY_NUMBER
 from suffice.errors import InvalidInputError
 
-MOST_COLUMNS = 1 << 16  # columns of a text table, at most
+MOST_COLUMNS = 1 << 16  # largest number of columns of a text table
 _SEPARATORS = ",;\t|"
 _JUDGED_ROWS = 200  # rows compared with the first line to see whether it is a header
 _JUDGED_LINES = 50  # lines used to find the separator

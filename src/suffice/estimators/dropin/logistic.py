@@ -178,7 +178,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
     def _warn_about_parameters(self) -> None:
         """Warn as scikit-learn does."""
         has_penalty = self.penalty != "deprecated"
-        # since version 1.8, l1_ratio and C replace ``penalty``
+        # since version 1.8, l1_ratio and C are set in place of ``penalty``
         is_deprecated = type(self)().penalty == "deprecated"
         if not has_penalty and self.l1_ratio is None:
             warnings.warn(

@@ -1,6 +1,6 @@
 """Classifiers of every kind compared on the same folds, and the choice of one of them.
 
-May import ``core``, ``selection``, ``estimators`` and ``evaluate.curves``.
+The package may import ``core``, ``selection``, ``estimators`` and ``evaluate.curves``.
 """
 
 from suffice.evaluate.comparison.comparison import Comparison, compare

@@ -1,4 +1,4 @@
 """Curves of error and calibration: small frozen values, computed from rows, ready to draw.
 
-May import ``core`` only.
+The package may import ``core`` only.
 """

@@ -22,8 +22,8 @@ from suffice.typing import Array, LabelsLike
 
 SIZE = (5.6, 3.9)  # inches, legend included
 SIZE_3D = (6.0, 4.4)
-MOST_ENTRIES = 12  # entries of a legend, at most
-LONGEST_NAME = 52  # letters of a name next to an axis, at most
+MOST_ENTRIES = 12  # largest number of entries of a legend
+LONGEST_NAME = 52  # largest number of letters of a name next to an axis
 GAP = 0.1  # inches below a strip
 NO_HANDLE = Line2D([], [], linestyle="none")  # for a legend entry without a symbol
 Entry: TypeAlias = tuple[Artist, str]  # a legend entry: handle and name

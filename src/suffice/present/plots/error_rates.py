@@ -163,7 +163,7 @@ def roc(
     theme: Theme = "light",
     ax: Axes | None = None,
 ) -> Axes:
-    """Return axes with the ROC curve of a class, or of each of several against the rest.
+    """Return axes with the ROC curve of a class, or of each of several classes against the rest.
 
     Fawcett (2006), *Pattern Recognition Letters* 27, 861–874.
 
@@ -226,7 +226,7 @@ def precision_recall(
     theme: Theme = "light",
     ax: Axes | None = None,
 ) -> Axes:
-    """Return axes with precision against recall of a class, or of each of several.
+    """Return axes with precision against recall of a class, or of each of several classes.
 
     The thin line is the precision of random guesses.
     Davis & Goadrich (2006), *ICML*, 233–240.

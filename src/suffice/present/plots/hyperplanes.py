@@ -19,7 +19,7 @@ from suffice.typing import Floats, LabelsLike, RowsLike
 if TYPE_CHECKING:
     from suffice.estimators.perceptron import Perceptron
 
-MOST_COLUMNS = 4  # steps in one row of axes, at most
+MOST_COLUMNS = 4  # largest number of steps in one row of axes
 HYPERPLANE_SIZE = (4.6, 4.2)  # inches
 
 

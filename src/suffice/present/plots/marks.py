@@ -15,7 +15,7 @@ MOST_NAMED = 40
 SUN = LightSource(azdeg=300, altdeg=50)
 RUG_HEIGHT = 0.045  # height of one class's ticks, relative to the axes
 MOST_POINTS = 4000  # with more rows, a fixed random sample is drawn
-MOST_TICKS = 1500  # ticks of a rug, at most
+MOST_TICKS = 1500  # largest number of ticks of a rug
 
 
 def sampled_rows(n: int, most: int = MOST_POINTS) -> Codes:

@@ -269,7 +269,7 @@ def posterior_surface(
             draw_surface(canvas, xs, ys, surface[..., -1], paint[leading])
             canvas.name_axes(*plane.names, "greatest posterior")
         else:
-            # from the other class's colour (grey for several classes) to that of class k
+            # from the colour of the other class (grey for several classes) to the colour of class k
             rest = canvas.looks[1 - k].colour if n_classes == 2 else canvas.style.soft
             colours = mixed(canvas.looks[k].colour, rest, surface[..., k : k + 1])
             draw_surface(canvas, xs, ys, surface[..., k], colours)

@@ -33,7 +33,7 @@ def axes_for(ax: Axes | None) -> Axes:
 
 
 def box_m_figure(result: BoxM, ax: Axes | None = None) -> Axes:
-    """Draw each class's log determinant relative to the pooled one, with two standard errors."""
+    """Draw the log determinant of each class minus the pooled one, with two standard errors."""
     ax = axes_for(ax)
     positions = np.arange(len(result.classes))
     ax.axvline(0.0, color="0.6", lw=1)

@@ -13,7 +13,7 @@ AXIS_NAMES = {"pooling": "pooling λ", "shrinkage": "shrinkage γ"}
 INK = "#2b5c8a"
 BEST = "#c8553d"
 ONE_SE = "#3f7f5f"
-MOST_CANDIDATES = 30  # candidates in a ranking, at most
+MOST_CANDIDATES = 30  # largest number of candidates in a ranking
 # from this ratio of the largest to the smallest value on, the axis is logarithmic
 WIDE_RANGE = 1e3
 

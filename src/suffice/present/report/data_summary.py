@@ -26,11 +26,11 @@ from suffice.typing import Floats
 MOST_CLASSES = 12
 MOST_COLUMNS = 30
 MOST_FEATURES = 15
-MOST_CORRELATIONS = 12  # features in a table of correlations, at most
-MOST_COORDINATES = 6  # discriminant coordinates, at most
-MOST_PAIRS = 8  # collinear pairs of columns, at most
-MOST_PATTERNS = 8  # patterns of empty cells, at most
-MOST_EMPTY_COLUMNS = 10  # columns in a table of patterns, at most
+MOST_CORRELATIONS = 12  # largest number of features in a table of correlations
+MOST_COORDINATES = 6  # largest number of discriminant coordinates
+MOST_PAIRS = 8  # largest number of collinear pairs of columns
+MOST_PATTERNS = 8  # largest number of patterns of empty cells
+MOST_EMPTY_COLUMNS = 10  # largest number of columns in a table of patterns
 COLLINEAR = 0.9  # correlations within classes above this are listed
 SCALES = (
     {"low", "medium", "middle", "high"},

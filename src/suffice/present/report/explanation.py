@@ -19,20 +19,22 @@ from suffice.present.report.effects import ExplainedModel, local_effects, log_po
 from suffice.present.report.findings import Findings
 from suffice.typing import Codes, Floats
 
-MOST_EFFECTS = 4  # columns with an effect, at most
-MOST_OPEN_EFFECTS = 2  # charts of effects that are not folded, at most
-MOST_ROWS = 500  # rows used for an effect, at most
-MOST_NAMES = 5  # columns named in the first sentence, at most
-MOST_LEVELS = 8  # levels shown of a categorical column, at most
-MOST_LEVELS_OF_TREE = 5  # levels of a tree that are written out, at most
+MOST_EFFECTS = 4  # largest number of columns with an effect
+MOST_OPEN_EFFECTS = 2  # largest number of charts of effects that are not folded
+MOST_ROWS = 500  # largest number of rows used for an effect
+MOST_NAMES = 5  # largest number of columns named in the first sentence
+MOST_LEVELS = 8  # largest number of levels shown of a categorical column
+MOST_LEVELS_OF_TREE = 5  # largest number of levels of a tree that are written out
 FEWEST_VALUES = 4  # with fewer distinct values, a column is not drawn as a curve
-MOST_AVERAGED = 6  # settings of an average that are shown, at most
-MOST_PAIRS = 3  # pairs of classes whose boundary is written out, at most
-MOST_LINEAR_FEATURES = 6  # features of a linear boundary that is written out, at most
-MOST_QUADRATIC_FEATURES = 2  # features of a quadratic boundary that is written out, at most
-MOST_COEFFICIENTS = 10  # rows of the table of coefficients, which is not folded, at most
-MOST_FEATURES = 15  # rows of a table of parameters, at most
-MOST_CLASSES = 9  # columns of a table of parameters, at most
+MOST_AVERAGED = 6  # largest number of settings of an average that are shown
+MOST_PAIRS = 3  # largest number of pairs of classes whose boundary is written out
+MOST_LINEAR_FEATURES = 6  # largest number of features of a linear boundary that is written out
+# largest number of features of a quadratic boundary that is written out
+MOST_QUADRATIC_FEATURES = 2
+# largest number of rows of the table of coefficients, which is not folded
+MOST_COEFFICIENTS = 10
+MOST_FEATURES = 15  # largest number of rows of a table of parameters
+MOST_CLASSES = 9  # largest number of columns of a table of parameters
 
 
 def explanation(findings: Findings) -> page.Section:

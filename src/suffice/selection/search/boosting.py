@@ -14,7 +14,7 @@ from suffice.typing import Codes, Floats
 N_EDGES = 127  # split points per feature, at quantiles
 MOST_ROUNDS = 240
 _RATE = 0.1  # learning rate of the first rounds
-_STEADY_ROUNDS = 60  # after so many rounds, the learning rate grows
+_STEADY_ROUNDS = 60  # after this many rounds, the learning rate grows
 _LARGEST_RATE = 0.4
 _MIN_LEAF_ROWS = 20
 _MIN_LEAF_CURVATURE = 1e-3
@@ -25,7 +25,8 @@ _FEATURE_SHARE = 0.6  # with more features, the share that a tree may split on
 _PATIENCE = 20  # boosting stops after this many rounds without a lower held-out loss
 _FEWEST_LEAVES = 12
 _MOST_LEAVES = 40
-_Trees: TypeAlias = tuple[Codes, Codes, Codes, Codes, Floats]  # without their losses
+# the arrays of ``boost`` without the losses
+_Trees: TypeAlias = tuple[Codes, Codes, Codes, Codes, Floats]
 _PSEUDO_COUNT = 0.5  # added to each class in the scores before the first tree
 
 

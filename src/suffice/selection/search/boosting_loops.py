@@ -17,7 +17,7 @@ class BoostingSettings(NamedTuple):
     """Settings of gradient boosting."""
 
     rate: float  # learning rate η of the first rounds
-    steady_rounds: int  # after which η grows in proportion to the rounds
+    steady_rounds: int  # after this many rounds, η grows in proportion to the rounds
     largest_rate: float
     n_leaves: int  # largest number of leaves of a tree
     min_leaf_rows: int
@@ -264,7 +264,7 @@ def _grow_tree(
     gain = np.full(n_leaves, -1.0)
     best_feature = np.zeros(n_leaves, np.intp)
     best_bin = np.zeros(n_leaves, np.intp)
-    place = np.arange(n_leaves)  # of the sums of each leaf
+    place = np.arange(n_leaves)  # best split of each leaf
     leaf_nodes[0] = root
     leaf_edges[0, 0] = 0
     leaf_edges[0, 1] = len(rows)

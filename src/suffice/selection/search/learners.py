@@ -125,7 +125,7 @@ class LogisticPath:
         *,
         judging: bool,
     ) -> list[PosteriorModel]:
-        """Return the same models if rows are fewer than features, fitted in their span."""
+        """Return the same models for fewer rows than features, fitted in the span of the rows."""
         span = RowSpan.of(table, coded_moments(table, "diagonal"), fit_intercept=True)
         sums = moments_to_fit(span.table)
         stopping = Stopping(tol=1e-2 if judging else 1e-6, max_iter=50)
@@ -146,7 +146,7 @@ class LogisticPath:
 
 @dataclass(frozen=True, slots=True)
 class TreeLearner:
-    """Trees with at least ``min_leaf_rows`` rows a leaf: a random forest, or random splits."""
+    """Trees with at least ``min_leaf_rows`` rows per leaf: a random forest, or random splits."""
 
     min_leaf_rows: int
     random_forest: bool

@@ -9,7 +9,7 @@ from suffice.core.compiled import njit
 from suffice.typing import Codes, Floats
 
 _FAST = {"nnan", "nsz", "reassoc"}
-_MOST_FEATURES = 16  # features that a node of a random forest tries, at most
+_MOST_FEATURES = 16  # largest number of features that a node of a random forest tries
 
 
 @njit(nogil=True)

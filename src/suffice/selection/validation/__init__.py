@@ -1,4 +1,5 @@
 """Evaluation of a classifier: splits, exact cross-validation and leave-one-out.
 
-Imports ``data`` and ``core``. Of estimators, it only reads the settings or calls ``fit``.
+The package imports ``data`` and ``core``. Of estimators, it only reads the settings or calls
+``fit``.
 """

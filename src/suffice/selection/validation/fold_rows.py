@@ -18,7 +18,8 @@ from suffice.selection.validation.copies import joined_groups
 from suffice.typing import Codes, Flags, Labels, LabelsLike, RowsLike
 
 Splits: TypeAlias = tuple[tuple[Codes, Codes], ...]  # training rows, held-out rows
-RowPair: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]  # the same, as passed by users
+# training and held-out rows, as passed by users
+RowPair: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]
 
 
 @runtime_checkable

@@ -132,7 +132,7 @@ def _left_out_scores(
     *,
     refit_priors: bool,
 ) -> Floats:
-    """Return scores a_k (n, K) of each row under the model of the others."""
+    """Return scores a_k (n, K) of each row under the model of the other rows."""
 
     def refitted(i: int) -> Floats:
         return _refitted_scores(
@@ -170,7 +170,7 @@ def _refitted_scores(
     *,
     refit_priors: bool,
 ) -> Floats:
-    """Return scores a_k (K,) of a row under a new model from the sums of the others."""
+    """Return scores a_k (K,) of a row under a new model from the sums of the other rows."""
     # M₋ᵢ = M − M(x_i),  θ₋ᵢ = estimate(M₋ᵢ),  a_k(x_i; θ₋ᵢ)
     others = _without(moments, table, i)
     if not refit_priors:
