@@ -25,18 +25,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogisticSummary:
-    r"""Coefficients of each class against the first, and how well they are known.
+    r"""Coefficients of each class against the first, with their standard errors.
 
-    Standard errors are the roots of the inverse Hessian's diagonal; with a penalty they describe
-    the penalised fit, and AIC and BIC count effective parameters.
+    Standard errors are the square roots of the diagonal of the inverse Hessian. With a penalty,
+    they describe the penalised fit, and AIC and BIC count effective parameters.
     """
 
     coefficients: Floats  # log odds of each class against the first, intercept first  (C, D)
-    covariance: Floats  # (C·D, C·D), classes outside; NaN where aliased
+    # (C·D, C·D), sorted by class, then by coefficient; NaN for aliased columns
+    covariance: Floats
     degrees_of_freedom: float  # tr H⁻¹ H_loglik; the number of coefficients without penalty
     log_likelihood: float
-    null_log_likelihood: float  # of the model with intercepts only
-    weight: float  # number of rows, or the sum of their weights
+    null_log_likelihood: float  # log-likelihood of the model with intercepts only
+    weight: float  # total weight of the rows
     l2: float
     classes: tuple[object, ...] = ()  # (K,)
     terms: tuple[str, ...] = ()  # (D,): "intercept", then the features
@@ -90,8 +91,15 @@ class LogisticSummary:
 
     @property
     def p_values(self) -> Floats:
-        """Two-sided normal p-values, (C, D)."""
+        """Two-sided normal p-values, (C, D); NaN with no more rows than coefficients."""
+        if not self.has_enough_rows:
+            return np.full(self.coefficients.shape, np.nan)
         return 2 * np.asarray(ndtr(-np.abs(self.z)))
+
+    @property
+    def has_enough_rows(self) -> bool:
+        """Whether the weight of the rows exceeds the number of coefficients."""
+        return bool(self.weight > np.count_nonzero(~np.isnan(self.standard_errors)))
 
     @property
     def odds_ratios(self) -> Floats:
@@ -136,7 +144,7 @@ class LogisticSummary:
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row per coefficient, indexed by term, or by class and term where K > 2."""
+        """Return a frame with a row per coefficient, by term, or by class and term if K > 2."""
         import pandas as pd
 
         if len(self.classes) > 2:
@@ -166,7 +174,7 @@ _HEAD = ("", "coefficient", "std. error", "z", "p", "odds ratio", "interval")
 
 
 def _tables(summary: LogisticSummary) -> Iterator[tuple[str, list[list[str]]]]:
-    """Yield the title and the rows of cells of each class against the first."""
+    """Yield the title and the rows of cells of the table of each class against the first."""
     columns = summary.columns()
     for c, label in enumerate(summary.classes[1:]):
         rows = []
@@ -199,6 +207,12 @@ def _totals(s: LogisticSummary) -> Iterator[str]:
         yield (
             f"penalised (l2={s.l2:g}): coefficients are drawn towards zero and errors describe "
             "the penalised fit; l2=0 is maximum likelihood"
+        )
+    if not s.has_enough_rows:
+        yield (
+            f"not enough rows to test: {s.weight:g} for "
+            f"{np.count_nonzero(~np.isnan(s.standard_errors))} coefficients; weights are taken as "
+            "counts of rows"
         )
     if not s.standard_errors.all() or np.isnan(s.standard_errors).any():
         yield (

@@ -64,12 +64,14 @@ def test_means_of_columns(name, n, m):
 
 
 @pytest.mark.parametrize(("n", "m"), [(500, 30), (60, 60), (2000, 300)])
-@pytest.mark.parametrize(("name", "least"), [("normal", 0.035), ("exponential", 0.035)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("normal", 0.035), ("exponential", 0.035), ("log-normal", 0.0)]
+)
 def test_spreads_of_columns(name, least, n, m):
     rng = np.random.default_rng(1)
     old, new = DRAWS[name](rng, (n, 800)), DRAWS[name](rng, (m, 800))
-    # nearly no exponential column of 30 rows has a test
-    least = 0.0 if name == "exponential" and m == 30 else least
+    # no log-normal column has a test, and nearly no exponential column of 30 rows
+    least = 0.0 if name == "log-normal" or (name == "exponential" and m == 30) else least
     assert least <= rate(spread_test, old, new) <= 0.065
     if name == "normal":
         assert rate(spread_test, old, 1.5 * new) > 0.6
@@ -257,19 +259,6 @@ def test_weights_are_no_drift_once_they_sum_to_the_effective_number_of_rows():
         weight *= weight.sum() / (weight @ weight)
         fitted = sf.LDA().fit(rng.normal(size=(300, 3)), y, sample_weight=weight)
         p_values.append(drift(fitted, rng.normal(size=(300, 3))).p_value)
-    assert LEAST <= np.mean(np.array(p_values) <= 0.05) <= MOST
-
-
-def test_missing_cells_are_no_drift_of_all_means():
-    rng = np.random.default_rng(18)
-    y = np.arange(150) % 2
-
-    def rows():
-        x = rng.normal(size=(150, 4)) + rng.normal(size=(150, 1))
-        x[rng.random(x.shape) < 0.3] = np.nan
-        return x
-
-    p_values = [drift(sf.LDA().fit(rows(), y), rows()).p_value for _ in range(120)]
     assert LEAST <= np.mean(np.array(p_values) <= 0.05) <= MOST
 
 

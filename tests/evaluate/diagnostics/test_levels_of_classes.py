@@ -8,7 +8,13 @@ import pytest
 from tests.levels import assert_exact_rate, assert_rate, assert_uniform
 
 import suffice as sf
-from suffice.diagnostics import box_m, calibration, class_separation, normality
+from suffice.diagnostics import (
+    adapt_priors,
+    box_m,
+    calibration,
+    class_separation,
+    normality,
+)
 from suffice.evaluate.diagnostics.diagnostic import simulated_p_values
 from suffice.evaluate.diagnostics.normality import (
     Normality,
@@ -195,3 +201,29 @@ def test_the_envelope_of_drawn_quantiles_misses_on_each_side_in_two_and_a_half_p
     observed = check.quantiles[0]
     assert_exact_rate(observed < low, 0.0275)  # the 0.025 quantile of 199 has 4.95 below it
     assert_exact_rate(observed > high, 0.0275)
+
+
+def box_p_value(x, y, *, fourth):
+    return box_m(sf.Moments.of(x, y, fourth=fourth)).p_value
+
+
+EFFECTS = {
+    "normality": lambda x, y: normality(np.exp(x), y).p_value,
+    "normality of few rows": lambda x, y: normality(np.exp(x[:30]), y[:30]).p_value,
+    "Box's M": lambda x, y: box_p_value(x * (1 + 2 * y[:, None]), y, fourth=True),
+    "Box's M of normal classes": lambda x, y: box_p_value(
+        x * (1 + 2 * y[:, None]), y, fourth=False
+    ),
+    "Wilks' lambda": lambda x, y: class_separation(sf.Moments.of(x + y[:, None], y)).p_value,
+    "prior shift": lambda x, y: (
+        adapt_priors(sf.LDA().fit(x + 2 * y[:, None], y), x[y == 0])[1].p_value
+    ),
+}
+
+
+@pytest.mark.parametrize("test", EFFECTS)
+def test_large_effects_are_seen(test):
+    rng = np.random.default_rng(16)
+    y = np.arange(80) % 2
+    p = [EFFECTS[test](rng.normal(size=(80, 3)), y) for _ in range(20)]
+    assert_rate(np.array(p) <= 0.05, 0.9, 1.0)

@@ -21,6 +21,7 @@ LOSSES: tuple[Loss, Loss] = ("error", "log_loss")
 ERROR = 0
 LOG_LOSS = 1
 LARGEST = 10.0  # cap on the log-loss of a row in a test
+ROUNDING = 1e-9  # losses of a row that differ by less are equal: they differ by rounding
 # ρ of a choice among models. Other training rows may lead to another choice, even if each model
 # changes little. Measured by ``python -m benchmarks levels``.
 CHOICE_SHARE = 0.5
@@ -133,6 +134,7 @@ class RowLosses:
     def mean_difference(self, loss: int, model: int, other: int) -> MeanDifference:
         """Return the mean loss of a model minus that of another; NaN with fewer than two rows."""
         differences = self.losses[loss, model] - self.losses[loss, other]
+        differences = np.where(np.abs(differences) < ROUNDING, 0.0, differences)
         judged = np.isfinite(differences)
         d = differences[judged]
         w = self.weights[judged]

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import fdtrc
 
 from suffice.core.decision.error_intervals import LEVEL, holm
+from suffice.core.linalg import EPS
 from suffice.core.moments import Moments
 from suffice.core.moments.merging import aligned
 from suffice.core.moments.schema_change import under_schema
@@ -326,6 +327,9 @@ def _number_drifts(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
         after = new.column(j)
         if min(before.n, after.n) < 2:
             continue
+        if _is_constant(before, after):
+            yield ColumnDrift(name, "mean", before.mean, after.mean, 0.0, np.nan, CONSTANT)
+            continue
         values = two_values(before, after)
         if values is not None:
             yield _two_value_drift(name, before, after, values)
@@ -333,6 +337,13 @@ def _number_drifts(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
         yield _mean_drift(name, before, after)
         if before.variance > 0 and after.variance > 0:
             yield _spread_drift(name, before, after)
+
+
+def _is_constant(before: Column, after: Column) -> bool:
+    """Return whether the column has one value in both samples, up to rounding."""
+    largest = max(abs(before.mean), abs(after.mean))
+    deviation = float(np.sqrt(max(before.variance, after.variance)))
+    return max(deviation, abs(after.mean - before.mean)) <= 16 * EPS * largest
 
 
 def _two_value_drift(
