@@ -1,4 +1,4 @@
-"""``suffice lab``: the page to try classifiers, as a file or served."""
+"""``suffice lab``: a page for trying out classifiers, written to a file or served."""
 
 import sys
 from pathlib import Path

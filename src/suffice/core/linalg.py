@@ -104,7 +104,7 @@ def solve_lower(factor: Floats, b: Floats) -> Floats:
 
 
 def dependent_columns(sigma: Floats) -> Codes:
-    """Return the columns that are combinations of the others, by pivoted Cholesky."""
+    """Return columns that are combinations of other columns, by pivoted Cholesky."""
     if not len(sigma):
         return np.zeros(0, np.intp)
     corr, _ = correlation(sigma)

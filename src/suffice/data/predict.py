@@ -171,7 +171,7 @@ def _rows_of(x: Floats | pl.DataFrame, chosen: Flags) -> Floats | pl.DataFrame:
 
 
 def _labels_of(classifier: Classifier) -> pl.Series:
-    """Return what ``label`` may be: the classes, and the label of rejected rows."""
+    """Return all values of ``label``: the classes, and the label of rejected rows."""
     refused = classifier.decision.actions[len(classifier.classes) :]
     return pl.Series(labels_of_one_type([*classifier.classes.tolist(), *refused.tolist()]))
 

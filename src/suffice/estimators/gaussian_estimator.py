@@ -752,7 +752,7 @@ def _storage_to_collect(settings: Settings) -> Literal["auto", "per-class", "dia
 
 
 def _warn_of_idle(settings: Settings) -> None:
-    """Warn about settings that have no effect together with the others."""
+    """Warn about settings that have no effect in combination with the other settings."""
     for reason in settings.idle_settings:
         warn(reason)
 

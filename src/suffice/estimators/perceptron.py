@@ -32,18 +32,18 @@ class Perceptron(linear.LinearDecisions):
     Parameters
     ----------
     learning : {"stochastic", "batch"} or PerceptronLearning, default="stochastic"
-        "stochastic" steps w ← w + η t x after each mistake, with rows in random order; "batch"
-        steps w ← w + η Σ t x once per pass. ``suffice.lectures.PerceptronLearning`` also sets the
-        order of rows, their units, and what is recorded in ``path_``.
+        "stochastic": w ← w + η t x after each mistake, with the rows in random order. "batch": w ←
+        w + η Σ t x once per pass. ``suffice.lectures.PerceptronLearning`` also sets the order of
+        rows, their units, and what is recorded in ``path_``.
     multiclass : {"one-against-rest", "direct"}, default="direct"
-        "one-against-rest" trains K perceptrons. "direct" trains one weight vector per class: a
+        "one-against-rest" fits K perceptrons. "direct" fits one weight vector per class: a
         mistake raises the score of the right class and lowers that of its best rival. Two classes
         always have one weight vector.
     variant : {"plain", "averaged", "pocket"}, default="plain"
         Predict with the last weights, with their mean over all steps (Freund & Schapire 1999,
         *Machine Learning* 37, 277–296), or with the weights of the pass with the fewest errors.
     learning_rate : float, default=1.0
-        η. From a zero start it only scales the weights.
+        η. If the weights start at zero, η only scales them.
     start : {"zero", "random"}, default="zero"
         Initial weights. The result depends on them.
     max_iter : int, default=100

@@ -238,7 +238,7 @@ def set_features(
 
 
 class SumsToCollect(NamedTuple):
-    """What one pass over the rows collects for an estimator; see ``Moments.of``."""
+    """The sums that one pass over the rows collects for an estimator; see ``Moments.of``."""
 
     storage: str = "auto"
     fourth: bool = False

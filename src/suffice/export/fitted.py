@@ -1,4 +1,4 @@
-"""What can be exported: fitted estimators, their classifiers, and members of averages."""
+"""Objects that can be exported: fitted estimators, their classifiers, members of averages."""
 
 from collections.abc import Mapping
 from typing import Protocol, TypeAlias

@@ -46,9 +46,9 @@ class Stages:
 
     classifier: Classifier
     model: ClassModel | LinearModel
-    formula: Formula  # for features in the units of ``reading``
+    formula: Formula  # formula for features in the units of ``reading``
     reading: ColumnReading
-    marginals: list[Marginal]  # used to integrate out missing features
+    marginals: list[Marginal]  # quantities that integrate out missing features
     most_missing: int | None  # most empty columns in a row; None: any number
 
     @classmethod
@@ -204,7 +204,7 @@ class Stages:
         return f"{constant} - {power} * LN(1e0 + {double(tail.shares[k])} * {distance})"
 
     def _missing_terms(self, k: int) -> tuple[str | None, str | None]:
-        """Return the drop of Δ² of a class by missing features, and log|P_mm|; None: nothing."""
+        """Return how much missing features reduce a class's Δ², and log|P_mm|; None: no change."""
         flags = self.reading.flags[: len(self.formula.scorer.origin)]
         if not any(flags):
             return None, None

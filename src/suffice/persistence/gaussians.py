@@ -153,7 +153,8 @@ def mixture_from(header: Fields, arrays: Arrays) -> Classifier:
 
 def _check_mixture(arrays: Arrays, *, is_diagonal: bool) -> None:
     """Raise unless priors are probabilities and factors are valid for covariances."""
-    shares = np.bincount(arrays["class_of"], arrays["priors"])  # of all components of a class
+    # sum over all components of a class
+    shares = np.bincount(arrays["class_of"], arrays["priors"])
     sums = {"priors": shares, "class_priors": arrays["class_priors"].sum()}
     for name, total in sums.items():
         if np.any(arrays[name] < 0) or np.any(np.abs(total - 1) > _SLACK):

@@ -17,7 +17,7 @@ from suffice.core.table.labels import as_labels, codes_of, has_label
 from suffice.errors import FeatureMismatchError, InvalidParameterError
 from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike
 
-_NAMELESS = "X does not have valid feature names"  # scikit-learn's warning
+_NAMELESS = "X does not have valid feature names"  # the beginning of scikit-learn's warning
 _NEAR = 1e-6  # probes lie this share of a row's distance before and behind the hyperplane
 _PROBES = 1000
 

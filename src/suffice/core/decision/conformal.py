@@ -11,7 +11,7 @@ from suffice.core.text.tables import html_table, titled_html
 from suffice.errors import InvalidParameterError
 from suffice.typing import Codes, Flags, Floats, Labels, LabelsLike
 
-_SHOWN = 5  # sets that a notebook shows
+_SHOWN = 5  # number of sets that a notebook shows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +31,7 @@ class NonconformityScores:
         return cls(scores[order], held_out.weights[order])
 
     def threshold(self, coverage: float) -> float:
-        """Return the ⌈(n + 1) c⌉-th smallest of n scores for coverage c, or ∞ if there is none."""
+        """Return the ⌈(n + 1) c⌉-th smallest of n scores for coverage c, or ∞ if n is too small."""
         if not 0 < coverage < 1:
             raise InvalidParameterError(f"coverage must lie between 0 and 1, got {coverage!r}")
         # find the smallest i with Σ_{j ≤ i} w_j ≥ c (Σ w + w̄), which is ⌈(n + 1) c⌉ for equal

@@ -17,7 +17,7 @@ class PriorShift:
 
     priors: Floats  # π  (K,)
     iterations: int
-    gap: float  # upper bound: maximum of the rows' mean log-likelihood minus its value here
+    gap: float  # upper bound on how far the rows' mean log-likelihood is below its maximum
     converged: bool
     # 2 (log L of the new priors − log L of the old); NaN if no row distinguishes the classes
     statistic: float = np.nan

@@ -175,7 +175,7 @@ class Complement(CountKind):
         totals = left.totals
         each = np.arange(len(codes))
         complements = sums.sums.sum(0) - sums.sums
-        # the complements of all other classes lose the row
+        # leaving the row out changes the complements of all other classes
         class_totals = sums.totals.sum() - sums.totals
         rest_totals = np.maximum(class_totals - (w * totals)[:, None], 0.0)
         rest_totals[each, codes] = class_totals[codes]

@@ -39,7 +39,7 @@ class LeftOutRows:
         *,
         with_absences: bool,
     ) -> LeftOutRows:
-        """Return the rows with their logarithms for each α; ``absent`` needs rows of ones."""
+        """Return the rows with their logarithms for each α; absences need rows of indicators."""
         values = np.array(alphas, np.float64)
         present = left_out_sums(rows, sums.sums, codes, w, values)
         absent = np.zeros((len(values), rows.n_rows))

@@ -45,7 +45,7 @@ Estimates: TypeAlias = tuple[list[Covariance], list[RankDeficiency]]
 
 @dataclass(frozen=True, slots=True)
 class FullStructure:
-    """Any positive definite matrix."""
+    """Full covariances: any positive definite matrices."""
 
     is_diagonal = False
 
@@ -66,7 +66,7 @@ class FullStructure:
 
 @dataclass(frozen=True, slots=True)
 class DiagonalStructure:
-    """Diagonal matrices; if spherical, one variance for all features, in the units of the data."""
+    """Diagonal covariances; if spherical, all features share one variance in original units."""
 
     spherical: bool = False
     is_diagonal = True
@@ -98,7 +98,7 @@ class DiagonalStructure:
         return n_groups if self.spherical else n_groups * n_features
 
 
-# estimates one covariance for each group of classes, and fills singular ones
+# a structure estimates one covariance for each group of classes, and fills singular ones
 Structure: TypeAlias = "FullStructure | DiagonalStructure | EddaStructure"
 
 

@@ -28,7 +28,8 @@ def fit_numbers(
     """Return the model of numeric features; with ``encoding``, some of them are indicators."""
     whole = complete_rows(moments, settings, quiet=quiet, encoding=encoding)
     inputs = estimation_input(whole, settings, quiet=quiet, encoding=encoding)
-    # not after EM, which fills in expected values, and not with indicators, which are not Gaussian
+    # after EM the rows have expected values, and indicators are not Gaussian: neither counts as
+    # complete
     if settings.is_plug_in and whole is moments and encoding is None:
         inputs = replace(inputs, sums_of_complete_rows=True)
     model = _model_of(inputs, settings)

@@ -14,7 +14,7 @@ from suffice.core.table.labels import values_by_class
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.typing import Flags, Floats, Labels
 
-TOLERANCE = 1e-8  # given priors may differ from a sum of 1 by this; they are then normalised
+TOLERANCE = 1e-8  # the sum of given priors may differ from 1 by this; they are then normalised
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,7 +231,7 @@ class WrappedModel(ClassModel):
 
 @dataclass(frozen=True, eq=False)
 class MarginalModel(WrappedModel):
-    """A model that scores each row by its observed features, or by the priors if it has none."""
+    """A model that scores rows by their observed features; rows without any get the priors."""
 
     def marginal(self, observed: Codes) -> ClassModel:
         return self.inner.marginal(observed)

@@ -20,7 +20,7 @@ class Trees:
     """p(k | x) = mean over trees of the share of class k in the leaf of x."""
 
     roots: Codes  # first node of each tree  (T,)
-    left: Codes  # where x_j ≤ t leads; the node itself where it is a leaf  (N,)
+    left: Codes  # next node if x_j ≤ t; for a leaf, the leaf itself  (N,)
     right: Codes  # (N,)
     feature: Codes  # j  (N,)
     threshold: Floats  # t  (N,)
@@ -59,7 +59,7 @@ class BoostedTrees:
     """p(k | x) ∝ exp(b_k + Σ v(leaf of x)), where the sum is over the trees of class k."""
 
     roots: Codes  # first node of each tree  (T,)
-    left: Codes  # where x_j ≤ t leads; the node itself where it is a leaf  (N,)
+    left: Codes  # next node if x_j ≤ t; for a leaf, the leaf itself  (N,)
     right: Codes  # (N,)
     feature: Codes  # j  (N,)
     threshold: Floats  # t  (N,)

@@ -220,7 +220,7 @@ def _of_transformed(sums: ChunkSums, power: PowerTransform, rows: Table) -> Chun
 
 
 def _sorted_by_class(rows: Table) -> tuple[Array, Floats, Codes]:
-    """Return copies of the rows with positive weight, sorted by class, their weights and codes."""
+    """Return copies of the rows with positive weight, sorted by class, with weights and codes."""
     if rows.indicators is not None:
         rows = all_numbers(rows)
     order = np.argsort(rows.codes, kind="stable")
@@ -233,7 +233,7 @@ def _sorted_by_class(rows: Table) -> tuple[Array, Floats, Codes]:
 
 
 def _kept_rows(rows: Table) -> ChunkSums:
-    """Return the sums that every storage has; their scatter keeps the rows, sorted by class."""
+    """Return the sums that every storage has, with the rows themselves as scatter."""
     n_numbers = rows.x.shape[1]
     x, w, codes = _sorted_by_class(rows)
     scatter = RowScatter.of(x, w, codes, rows.n_classes)

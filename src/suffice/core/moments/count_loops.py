@@ -7,7 +7,7 @@ import numpy as np
 
 from suffice.core.compiled import njit
 
-_TABLE = 256  # a table holds log x! of smaller integers
+_TABLE = 256  # a table holds log x! of all integers below this
 
 
 @njit(nogil=True)

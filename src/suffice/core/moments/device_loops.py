@@ -7,9 +7,9 @@ import triton.language as tl
 from suffice.core.table.foreign import DeviceArray
 
 WIDEST = 64  # products of at most this many columns stay in a multiprocessor's registers
-MOST_BYTES = 1 << 30  # largest size of the partial sums
+MOST_BYTES = 1 << 30  # largest memory of the partial sums
 SLABS = 1056
-FLUSH = 4  # tiles that are summed in the rows' precision before they are added in float64
+FLUSH = 4  # number of tiles summed in the rows' precision before they are added in float64
 
 
 def can_sum(x: DeviceArray, n_classes: int) -> bool:

@@ -101,7 +101,7 @@ def class_and_column_of_other_mean(
     is_emptied: Flags,
     peaks: Floats | None,
 ) -> tuple[int, int] | None:
-    """Return a class and column that lose all rows, but not with the same mean; None if none do.
+    """Return a class and column that lose all rows, but with another mean; None if there is none.
 
     ``is_emptied`` says which classes (K,), or which columns of each class (K, d), lose all rows.
     ``peaks`` are those of ``spread_left``; they are None if no row was ever forgotten.

@@ -118,7 +118,8 @@ def gather(x, rows, shift, by_column, tile):
         p2 = np.uintp(p + 2)
         p3 = np.uintp(p + 3)
         for j in range(d):
-            # read all four before the first is written, so that the four writes become one
+            # read all four numbers before writing the first, so that the compiler joins the four
+            # writes
             z0 = x[r0, j] - shift[j]
             z1 = x[r1, j] - shift[j]
             z2 = x[r2, j] - shift[j]
@@ -447,7 +448,7 @@ def observed_powers(x, w, lo, hi, block, by_column, sums):
 
 @njit(nogil=True)
 def row_tile(w, lo, hi, rows, tile_weights):
-    """Write the numbers lo … hi−1 and weights of the rows, then zero weights; return hi − lo."""
+    """Write row numbers lo … hi−1, and their weights with zeros after them; return hi − lo."""
     n = hi - lo
     for r in range(n):
         rows[r] = lo + r
@@ -489,7 +490,7 @@ def add_observed_powers(tile, tile_weights, lanes, squares, cubes, fourths):
 
 @njit(nogil=True)
 def level_chunk(levels, codes, w, lo, hi, starts, weights):
-    """Add the weight of each row's levels to ``weights`` (K, C); ``levels`` is (hi − lo, q)."""
+    """Add each row's weight to its levels in ``weights`` (K, C); ``levels`` is (hi − lo, q)."""
     for j in range(levels.shape[1]):
         for r in range(hi - lo):
             level = levels[r, j]

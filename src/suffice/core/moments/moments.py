@@ -85,7 +85,7 @@ from suffice.typing import (
     WeightsLike,
 )
 
-_FIRST_ROWS = 4096  # rows that are searched for missing numbers before the pass
+_FIRST_ROWS = 4096  # number of rows that are searched for missing numbers before the pass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

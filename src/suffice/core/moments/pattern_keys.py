@@ -8,7 +8,7 @@ from suffice.core.table.matrix import missing_bits
 from suffice.errors import InvalidInputError
 from suffice.typing import Codes, Flags, Labels
 
-_DIGITS = 6  # digits of the class; the columns follow
+_DIGITS = 6  # number of digits of the class in a key; the columns follow
 _MANY_CELLS = 200_000  # with fewer cells, compiled loops do not pay
 _LARGEST_TABLE = 1 << 20  # most entries of a table of all possible patterns
 

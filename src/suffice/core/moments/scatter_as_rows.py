@@ -20,7 +20,8 @@ from suffice.typing import Array, Codes, Floats
 
 MOST_NUMBERS = (
     1 << 27
-)  # stored rows may be converted to K matrices with at most so many numbers, else to one
+    # stored rows are converted to K matrices if these have at most this many numbers, else to one
+)
 
 
 class CentredRows(NamedTuple):

@@ -1,4 +1,4 @@
-"""Moments that stand for given parameters instead of rows."""
+"""Moments made from given parameters instead of rows."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from suffice.core.moments.moments import Moments
 
 
 def is_stated(moments: Moments) -> bool:
-    """Return whether the moments stand for given parameters: scatter with one row per class."""
+    """Return whether moments were made from given parameters: one row per class, and scatter."""
     if moments.storage == "pooled" or np.any(moments.counts > 1):
         return False
     scatter = moments.scatter.diagonals()

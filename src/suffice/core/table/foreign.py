@@ -1,4 +1,4 @@
-"""Arrays of other libraries, such as PyTorch and CuPy: their device, to NumPy and back."""
+"""Arrays of other libraries, such as PyTorch and CuPy: their device, and conversion to NumPy."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from suffice.typing import Array
 V = TypeVar("V")
 Namespace: TypeAlias = ModuleType  # the functions of the Array API for one library
 Device: TypeAlias = object  # "cuda", or a library's own object for a device
-_SMALLEST = 1 << 12  # rows of the smallest block that is tried on a device
+_SMALLEST = 1 << 12  # number of rows in the smallest block that is tried on a device
 _HOST = (1, 3)  # DLPack's numbers for memory of the host, plain and page-locked
 _CUDA = 2  # DLPack's number for memory of an NVIDIA GPU
 
 
 class DeviceArray(Protocol):
-    """The methods this library uses of arrays of PyTorch, CuPy or others with the Array API."""
+    """The array methods that suffice uses: those of PyTorch, CuPy and others with the Array API."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -44,7 +44,7 @@ class DeviceArray(Protocol):
 
 
 def is_foreign(x: object) -> TypeGuard[DeviceArray]:
-    """Return whether x is an array of a library other than NumPy; its results are such arrays."""
+    """Return whether x is an array of a library other than NumPy, as results then are, too."""
     library = type(x).__module__.partition(".")[0]
     if library in ("torch", "cupy"):
         return True

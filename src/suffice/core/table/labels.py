@@ -22,7 +22,7 @@ SHOWN = 12  # number of labels that a message lists
 
 
 def encode(y: LabelsLike) -> tuple[Labels, Codes]:
-    """Return the sorted distinct labels (K,) and each row's code: its position there, (n,)."""
+    """Return the sorted distinct labels (K,), and the position of each row's label in them, (n,)."""
     text = encoded_text(y)
     if text is not None and text.has_label.all():
         return text.classes, text.codes
@@ -334,7 +334,7 @@ def values_by_class(
 
 
 def _hint(label: object, labels: Iterable[object]) -> str:
-    """Return the end of an error message: the most similar class, if any, and all classes."""
+    """Return the end of an error message: all classes, and the most similar one."""
     texts = [name for name in labels if isinstance(name, str)]
     near = get_close_matches(label, texts, n=1) if isinstance(label, str) else []
     if near:

@@ -15,7 +15,7 @@ Matrix: TypeAlias = Any
 V = TypeVar("V")
 # prefixes of the names of numeric types in polars and pyarrow
 _NUMERIC_TYPES = ("int", "uint", "float", "double", "half", "decimal", "null")
-_BLOCK_ROWS = 4096  # rows that are searched at once for NaN and infinity
+_BLOCK_ROWS = 4096  # number of rows that are searched at once for NaN and infinity
 _MANY_CELLS = 200_000  # with fewer cells, compiled loops do not pay
 
 
@@ -84,7 +84,7 @@ def pandas_kind(dtype: object) -> str:
 
 
 def coded_columns(X: Any) -> tuple[str, ...]:
-    """Return the names of columns whose numbers or dates pandas or Arrow stores as categories."""
+    """Return the names of columns of numbers or dates that are stored as categories."""
     if hasattr(X, "iloc"):
         dtypes = X.dtypes.items()
     elif hasattr(X, "column_names") and hasattr(getattr(X, "schema", None), "types"):
@@ -204,7 +204,7 @@ def refuse_nonfinite(
     names: tuple[str, ...] | None,
     weight: Floats | None = None,
 ) -> None:
-    """Raise if a row of positive weight holds NaN or infinity; the error names the first cell."""
+    """Raise if a row with positive weight holds NaN or infinity; the error names the first cell."""
     for lo in range(0, len(x), _BLOCK_ROWS):
         block = x[lo : lo + _BLOCK_ROWS]
         unusable = ~np.isfinite(block)

@@ -88,7 +88,7 @@ def _text_in(cell: object, row: int, name: str) -> str:
     if isinstance(cell, str):
         return cell
     is_nan = isinstance(cell, float) and math.isnan(cell)
-    if cell is None or is_nan or type(cell).__name__ == "NAType":  # of pandas
+    if cell is None or is_nan or type(cell).__name__ == "NAType":  # a pandas frame
         return ""
     raise InvalidInputError(
         f"row {row}, column {name!r} holds {cell!r}, which is not text: convert the column to text"

@@ -237,7 +237,7 @@ def _sampled(backend: Backend, table: Expression, label: str) -> pl.DataFrame:
 
 
 def _only_from_rows(roles: Roles, sample: pl.DataFrame) -> str:
-    """Return what the database cannot sum in these columns, judging from the first rows."""
+    """Return why the database cannot sum these columns, judging from the first rows."""
     if roles.schema is not None and roles.schema.categories:
         return f"levels of {quoted([c.name for c in roles.schema.categories], 5)}"
     dates = [name for name in roles.features if is_date(sample.schema[name])]

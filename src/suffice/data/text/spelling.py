@@ -599,7 +599,8 @@ def _settled(
 
 def sentinel_remarks(cells: pl.DataFrame) -> Iterator[str]:
     """Yield a remark on each number, such as -999, that may mean a missing value."""
-    # It is repeated and further from the others than they are apart, or the only negative.
+    # It is repeated and farther from the other numbers than these are apart, or it is the only
+    # negative number.
     counts = cells.select(pl.all().str.contains(_NINES).sum()).row(0)
     for name, n_nines in zip(cells.columns, counts, strict=True):
         if n_nines < 2:

@@ -31,7 +31,7 @@ class BiasVariance(Tabled):
 
     n_rows: int  # rows in each training set
     repeats: int
-    table: tuple[Row, ...]  # of each classifier
+    table: tuple[Row, ...]  # a row for each classifier
 
     def rows(self) -> list[Row]:
         """Return a mapping per classifier: model, squared bias, variance, mean errors."""

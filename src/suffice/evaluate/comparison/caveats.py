@@ -86,7 +86,7 @@ class Caveat:
 
 
 def caveats_of_rows(X: RowsLike, y: LabelsLike, *, grouped: bool) -> tuple[Caveat, ...]:
-    """Return what rows give reason to doubt; ``grouped`` if folds hold out whole groups."""
+    """Return the caveats found in the rows; ``grouped`` if folds hold out whole groups."""
     return caveats_of_checks(data_checks(X, y, dates_in(X)), grouped=grouped)
 
 

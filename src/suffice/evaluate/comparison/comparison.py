@@ -203,7 +203,7 @@ class Comparison(Tabled):
         return super().to_frame().set_index("model")
 
     def plot(self, *, theme: Literal["light", "dark"] = "light") -> Array:
-        """Draw errors with intervals, and log-losses beside them; return the two axes."""
+        """Draw errors with intervals, and log-losses next to them; return the two axes."""
         from suffice.present.plots.comparisons import comparison_figure
 
         return comparison_figure(self, theme)

@@ -324,7 +324,7 @@ def _workers_for(cases: Sequence[Case]) -> Iterator[None]:
 
 
 def expected_seconds(case: Case) -> float:
-    """Return about how long a model takes to fit one fold; 0 where it is not known."""
+    """Return the estimated time to fit a model to one fold; 0 if it is not known."""
     folds = case.folds
     n_columns = getattr(folds.X, "shape", (0, 1))[1]
     return seconds_to_fit(

@@ -186,7 +186,7 @@ class RowLosses:
         return max(n_models * (n_models - 1) // 2, 1)
 
     def is_beaten(self, model: int, loss: int, others: Sequence[int]) -> bool:
-        """Return whether one of the others has a significantly lower loss."""
+        """Return whether one of the other models has a significantly lower loss."""
         mean = self.means[loss, model]
         lower = [m for m in others if self.means[loss, m] < mean]
         return any(self.difference(loss, m, model).verdict == "better" for m in lower)

@@ -24,8 +24,8 @@ SIZE = (5.6, 3.9)  # inches, legend included
 SIZE_3D = (6.0, 4.4)
 MOST_ENTRIES = 12  # largest number of entries of a legend
 LONGEST_NAME = 52  # largest number of letters of a name next to an axis
-GAP = 0.1  # inches below a strip
-NO_HANDLE = Line2D([], [], linestyle="none")  # for a legend entry without a symbol
+GAP = 0.1  # space below a strip, in inches
+NO_HANDLE = Line2D([], [], linestyle="none")  # handle of a legend entry without a symbol
 Entry: TypeAlias = tuple[Artist, str]  # a legend entry: handle and name
 
 

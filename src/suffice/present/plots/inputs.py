@@ -74,7 +74,7 @@ class ForeignClassifier:
 class Fitted:
     """A fitted classifier, and rows with the features of its fit."""
 
-    estimator: Any  # of suffice or scikit-learn
+    estimator: Any  # a classifier of suffice or scikit-learn
     classifier: Classifier | ForeignClassifier
     names: tuple[str, ...]  # names of the features  (d,)
     rows: Floats  # (n, d); n = 0 if the caller passed no rows

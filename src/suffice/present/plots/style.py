@@ -52,7 +52,8 @@ class Style:
                 "patch.linewidth": 0.8,
                 "xtick.labelsize": 8.5,
                 "ytick.labelsize": 8.5,
-                "figure.max_open_warning": 0,  # a report has more than the default limit of 20
+                # a report has more figures than the default limit
+                "figure.max_open_warning": 0,
             }
         )
 

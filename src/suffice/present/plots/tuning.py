@@ -14,7 +14,7 @@ INK = "#2b5c8a"
 BEST = "#c8553d"
 ONE_SE = "#3f7f5f"
 MOST_CANDIDATES = 30  # largest number of candidates in a ranking
-# from this ratio of the largest to the smallest value on, the axis is logarithmic
+# the axis is logarithmic if the largest value is at least this multiple of the smallest
 WIDE_RANGE = 1e3
 
 

@@ -27,12 +27,12 @@ _FEWEST_LEAVES = 12
 _MOST_LEAVES = 40
 # the arrays of ``boost`` without the losses
 _Trees: TypeAlias = tuple[Codes, Codes, Codes, Codes, Floats]
-_PSEUDO_COUNT = 0.5  # added to each class in the scores before the first tree
+_PSEUDO_COUNT = 0.5  # pseudo-count of each class in the scores before the first tree
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOutBoosting:
-    """The number of rounds with the lowest held-out loss, and the held-out posteriors then."""
+    """The number of rounds with the lowest held-out loss, and held-out posteriors after these."""
 
     n_rounds: int
     posterior: Floats  # (m, K)

@@ -19,7 +19,7 @@ from suffice.selection.search.temperatures import best_temperature
 from suffice.typing import Codes, Floats
 
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-#: Each is half of the next, so exponentials are squared instead of computed again.
+#: Each temperature is half of the next: exponentials are squared, not computed again.
 COARSE_TEMPERATURES = np.exp2(np.arange(-1.0, 9.0))
 _AT_ONCE = 2  # number of pseudo-counts evaluated in one pass over the cells
 _ROWS = 4096  # rows per block, so that their scores stay in the cache

@@ -96,7 +96,7 @@ def _spectra(training: Training, pooling: float) -> tuple[Floats, Floats, Floats
     sigmas /= np.where(divisor > 0, divisor, 1.0)[..., None, None]
     if pooling == 0:
         is_constant = ~training.varies & ~is_absent[..., None]  # (F, K, d)
-    else:  # pooling gives every class the variances of the others
+    else:  # pooling gives every class the variances of the other classes
         is_constant = np.zeros_like(training.varies)
     degenerate = np.argwhere(is_constant.any(2))  # pairs (f, k)
     for f, k in degenerate:

@@ -9,10 +9,10 @@ from suffice.core.decision.predictions import ABSENT_LOSS
 from suffice.selection.search.training import HeldOut
 from suffice.typing import Codes, Floats
 
-#: Each is half of another, except the two largest, so most exponentials are squares.
+#: All but the two largest are half of another one, so most exponentials are squares.
 TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(4)).ravel())
 
-#: For tables with few rows per feature, whose plug-in posteriors are far too confident.
+#: Temperatures for few rows per feature: plug-in posteriors are then far too confident.
 HIGH_TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(8)).ravel())
 
 SPREAD = 0.5  # prior standard deviation of log T
