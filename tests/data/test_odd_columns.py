@@ -1,12 +1,17 @@
 """Odd columns, labels and categories: the same schema and the same sums whatever holds the rows."""
 
 import datetime as dt
+import html
+import re
 import sqlite3
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import suffice as sf
 from suffice.errors import InvalidInputError
@@ -242,3 +247,56 @@ def test_names_that_polars_takes_for_patterns_are_only_names(tmp_path):
         found = sf.diagnostics.drift(model, features)
         assert found.p_value == pytest.approx(1.0)
     np.testing.assert_array_equal(*posteriors)
+
+
+PLAIN_NAMES = ("x", "gap", "level", "day", "flag", "price", "site", "y")
+PATTERNS = ("x", "^x$", "*", "^day.*$", "^flag$", "^.*$", "^site$", "^y$")
+
+
+def mixed_rows(names):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 160)
+    x = rng.normal(size=(160, 3)) + y[:, None]
+    columns = [
+        x[:, 0],
+        [None if i % 17 == 0 else value for i, value in enumerate(x[:, 1])],
+        rng.choice(["a", "b", "c"], 160),
+        [dt.date(2024, 1 + i % 12, 1 + i % 28) for i in range(160)],
+        rng.choice([True, False], 160),
+        [f"€{value:.2f}" for value in x[:, 2]],
+        [f"s{i % 20}" for i in range(160)],
+        np.array(["u", "v"])[y],
+    ]
+    return pl.DataFrame(dict(zip(names, columns, strict=True)))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_commands_take_names_that_are_patterns_as_names(tmp_path, monkeypatch, ending):
+    from suffice.cli.group import suffice
+
+    answers = []
+    for number, names in enumerate((PLAIN_NAMES, PATTERNS)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        frame = mixed_rows(names)
+        rows = f"rows.{ending}"
+        frame.write_csv(rows) if ending == "csv" else frame.write_parquet(rows)
+        run = partial(CliRunner().invoke, suffice, catch_exceptions=False)
+        target = ["--target", names[-1], "--ignore", names[-2]]
+        assert run(["fit", rows, *target, "-o", "m.suffice"]).exit_code == 0
+        drift = run(["drift", "m.suffice", rows]).output
+        report = run(["report", rows, *target, "--against", rows, "--fast", "-o", "r.html"])
+        assert report.exit_code == 0, report.output
+        page = Path("r.html").read_text()
+        assert all(html.escape(name) in page for name in names[:-2])
+        shares = re.findall(r"[0-9.]+ % ", page)[:3]
+        answers.append((sorted(re.findall(r"[0-9]+\.[0-9]+", drift)), shares))
+    assert answers[0] == answers[1]
+
+
+def test_a_target_is_guessed_among_names_that_are_patterns(tmp_path):
+    frame = pl.DataFrame({"x": X, "^x$": X**2, "class": repeated("u", "v", "v")})
+    kept = sf.Columns(ids=["^x$"])
+    with pytest.warns(sf.errors.SufficeWarning, match="taking 'class'"):
+        assert sf.summarize(frame, columns=kept).feature_names == ("x",)

@@ -396,3 +396,28 @@ def test_forged_shares_of_averages_are_a_fault_of_the_file(tmp_path, averaged, n
     reforged(path, **{name: change(array_of(path, name))})
     with pytest.raises(FileFormatError, match=r"forged\.suffice"):
         sf.load(path)
+
+
+@pytest.mark.parametrize(
+    ("column", "field", "value"),
+    [
+        (1, "other", -0.5),
+        (1, "missing", 1),
+        (1, "other", None),
+        (1, "levels", ["a", 2]),
+        (0, "fill", "2"),
+        (0, "fill", True),
+        (0, "fill", float("inf")),
+        (0, "fill", [1.0]),
+        (0, "name", None),
+    ],
+)
+def test_forged_schemas_are_a_fault_of_the_file(tmp_path, column, field, value):
+    path = tmp_path / "forged.moments"
+    x = np.column_stack([RNG.normal(size=40).astype(object), np.repeat(["a", "b"], 20)])
+    sf.Moments.of(x, np.tile([0, 1], 20), names=["x", "c"], missing="indicator").save(path)
+    reforged(path)
+    sf.load(path)
+    reforged(path, lambda header: header["schema"][column].update({field: value}))
+    with pytest.raises(FileFormatError, match=r"forged\.moments"):
+        sf.load(path)

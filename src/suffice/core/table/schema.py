@@ -275,13 +275,27 @@ def _column_from_json(fields: dict[str, Any]) -> Column:
         column = LeftOut(**fields)
     else:
         raise KeyError(kind)
-    texts = [column.name]
+    _check_types(column)
+    return column
+
+
+def _check_types(column: Column) -> None:
+    """Raise TypeError if a field of a column from a file has another type than it may have."""
+    texts: list[Any] = [column.name]
+    flags: list[Any] = []
     if isinstance(column, Category):
         texts += column.levels
+        flags += [column.missing, column.other]
     for text in texts:
         if not isinstance(text, str):
             raise TypeError(f"a column or level is called {text!r}, which is not text")
-    return column
+    for flag in flags:
+        if not isinstance(flag, bool):
+            raise TypeError(f"column {column.name!r} has {flag!r} in place of true or false")
+    if isinstance(column, Number) and column.fill is not None:
+        is_number = type(column.fill) in (int, float)
+        if not is_number or not np.isfinite(column.fill):
+            raise TypeError(f"column {column.name!r} has gaps filled with {column.fill!r}")
 
 
 @dataclass(frozen=True)

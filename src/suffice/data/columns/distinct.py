@@ -107,7 +107,7 @@ def checked_frames(
     for frame in frames:
         for name, values in (ids | texts).items():
             values.add(values_of(frame, name))
-        yield frame.drop(added)
+        yield frame[[name for name in frame.columns if name not in added]]
     for name, values in ids.items():
         if values.repeats:
             raise LateValuesError(

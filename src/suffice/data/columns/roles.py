@@ -417,7 +417,8 @@ def _target(source: Source, target: str | None, weight: str | None, columns: Col
     unused = {*columns.ignore, *(columns.ids or ()), *(columns.feature_names or ())}
     if weight is not None:
         unused.add(weight)
-    name, reason = guess_target(source.sample.drop(list(unused)), source.label)
+    candidates = [name for name in source.sample.columns if name not in unused]
+    name, reason = guess_target(source.sample[candidates], source.label)
     warn(f"taking {name!r} as the target, {reason}", ReadingWarning)
     return name
 
@@ -430,7 +431,7 @@ def _informative(
     *,
     categories: bool,
 ) -> list[Column]:
-    """Return the informative columns; warn about the others."""
+    """Return the informative columns; warn about the columns left out."""
     has_all = is_whole(source)
     learnt: list[Column] = []
     left_out: dict[str, list[str]] = {}  # names by reason

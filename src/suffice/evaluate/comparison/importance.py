@@ -251,7 +251,10 @@ def _importances(
 def _shuffled(table: Any, column: int, order: Codes) -> Any:
     """Return a table with the rows of one column in another order."""
     if hasattr(table, "with_columns"):  # polars
-        return table.with_columns(table[table.columns[column]].gather(order))
+        values = table.to_series(column)
+        # Methods of a Series treat names such as "^x$" as patterns.
+        shuffled_values = values.alias("values").gather(order).alias(values.name)
+        return table.with_columns(shuffled_values)
     if hasattr(table, "set_column"):  # pyarrow
         return table.set_column(column, table.column_names[column], table[column].take(order))
     shuffled = table.copy()

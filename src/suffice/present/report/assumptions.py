@@ -75,18 +75,18 @@ class Assumptions:
 def checks_in_words(checks: tuple[page.Check, ...], n_rows: int) -> str:
     """Return a summary: which assumptions fail, and whether that affects the answer."""
     if not checks:
-        return "It predicts no probabilities and makes no assumption that could be tested."
+        return "The model predicts no probabilities, and it makes no assumption to test."
     doubted = [check for check in checks if check.tone == "caution"]
     n_tested = sum(check.verdict != "not tested" for check in checks)
     if not doubted and n_rows < FEW_ROWS:
         return (
-            f"No test finds evidence against the model, but with {n_rows} rows their power is low: "
-            "they would find only gross departures from it."
+            f"No test finds evidence against the model. But with {n_rows} rows, the power of the "
+            "tests is low: they would detect only large departures from the model."
         )
     if not doubted and n_tested == 1:
-        return "A test of its probabilities finds no evidence of miscalibration."
+        return "A test of the model's probabilities finds no evidence of miscalibration."
     if not doubted:
-        return f"No evidence against the model in any of {n_tested} tests."
+        return f"None of {n_tested} tests finds evidence against the model."
     return _rejections_in_words(doubted, n_rows)
 
 
@@ -102,8 +102,8 @@ def _rejections_in_words(doubted: list[page.Check], n_rows: int) -> str:
         )
     if any(not check.concerns_answer for check in doubted):
         sentences.append(
-            "This affects densities, samples and outliers. It does not affect the error, which was "
-            "counted on held-out rows."
+            "This matters for densities, samples and outliers. It does not affect the error, which "
+            "was counted on held-out rows."
         )
         if n_rows > MANY_ROWS:
             sentences.append("With so many rows, tests find differences too small to matter.")
@@ -120,7 +120,8 @@ def gaussian_rows(findings: Findings, left_out: tuple[str, ...]) -> GaussianRows
     """Return a classifier of the other columns; None if no assumption involves Gaussians."""
     model = findings.gaussian
     table = findings.sample.table
-    rows = findings.sample.frame.drop(left_out)
+    frame = findings.sample.frame
+    rows = frame[[name for name in frame.columns if name not in left_out]]
     if model is None or not rows.width:
         return None
     # an average has several Gaussians, and levels have no density
@@ -145,7 +146,9 @@ def _checks(findings: Findings, gaussian: GaussianRows | None) -> tuple[page.Che
     checks = []
     calibration = findings.calibration
     if calibration is not None:
-        question = "Are its probabilities calibrated: do they match the observed frequencies?"
+        question = (
+            "Are the model's probabilities calibrated: do they match the observed frequencies?"
+        )
         checks.append(_check(page.CALIBRATION, question, lambda: calibration))
     if gaussian is None:
         return tuple(checks)

@@ -40,9 +40,11 @@ def combined_rows(rows: Any, source_rows: Codes) -> Any:
             columns.append(column.reset_index(drop=True))
         return pd.concat(columns, axis=1)
     if hasattr(rows, "get_columns"):
-        return pl.DataFrame(
-            [series.gather(source_rows[:, j]) for j, series in enumerate(rows.get_columns())]
-        )
+        cells = {}
+        for j, series in enumerate(rows.get_columns()):
+            # Methods of a Series treat names such as "^x$" as patterns.
+            cells[series.name] = series.alias("values").gather(source_rows[:, j])
+        return pl.DataFrame(cells)
     return np.asarray(rows)[source_rows, np.arange(n_columns)]
 
 
