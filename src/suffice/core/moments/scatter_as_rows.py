@@ -18,10 +18,8 @@ from suffice.core.moments.two_sum import two_sum
 from suffice.errors import ForgetError
 from suffice.typing import Array, Codes, Floats
 
-MOST_NUMBERS = (
-    1 << 27
-    # stored rows are converted to K matrices if these have at most this many numbers, else to one
-)
+# stored rows are converted to K matrices with at most this many numbers, else to one matrix
+MOST_NUMBERS = 1 << 27
 
 
 class CentredRows(NamedTuple):

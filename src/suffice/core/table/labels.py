@@ -22,7 +22,7 @@ SHOWN = 12  # number of labels that a message lists
 
 
 def encode(y: LabelsLike) -> tuple[Labels, Codes]:
-    """Return the sorted distinct labels (K,), and the position of each row's label in them, (n,)."""
+    """Return the sorted distinct labels (K,), and each row's position in them, (n,)."""
     text = encoded_text(y)
     if text is not None and text.has_label.all():
         return text.classes, text.codes
