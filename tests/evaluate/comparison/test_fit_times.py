@@ -37,6 +37,8 @@ def test_a_larger_table_is_never_expected_to_take_less(name):
         ("RDA", FitSize(35, 10, 3), 5 * 3 * (0.005 + 0.0015)),
         ("RDA", FitSize(36, 10, 3), 3 * (0.005 + 0.0015)),
         ("RDA", FitSize(5000, 500, 3), 6.0),
+        # with very many features, the pooled covariances alone cost d³
+        ("RDA", FitSize(5000, 1000, 3), 12.0),
         # inner products of 100 rows in 10,000 columns
         ("LDA", FitSize(100, 10_000, 2), 0.005 + 0.02 + 0.02),
         # 2 · 11 coefficients, each curved with each other, and 3³ of every row

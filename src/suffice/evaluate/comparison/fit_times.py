@@ -94,12 +94,14 @@ def _least_squares(size: FitSize) -> float:
 
 
 def _rda(size: FitSize) -> float:
-    if size.keeps_rows:
+    if size.keeps_rows:  # the search judges one pooling, with inner products of rows
         return 3.4e-6 * size.rows * size.columns * size.classes
     few_rows = size.rows < size.classes * (size.columns + 2)
     one_class = 5e-3 + 1.5e-6 * size.columns**3
     seconds = (5 if few_rows else 1) * size.classes * one_class
-    return min(seconds, 6.0)  # the search has a time budget
+    # with more features, ``Effort`` takes fewer folds and poolings, until only the pooled
+    # covariance of each fold is left, whose eigenvectors cost d³
+    return max(min(seconds, 6.0), 1.2e-8 * size.columns**3)
 
 
 def _auto_gaussian(size: FitSize) -> float:
@@ -114,9 +116,10 @@ def _auto_classifier(size: FitSize) -> float:
 def _logistic_regression(size: FitSize) -> float:
     n, d, k, _ = size
     d = min(n, d)  # the dimension of the span of few rows
-    if (k - 1) * (d + 1) > WIDEST_HESSIAN:  # cross-validation chooses the penalty
+    if (k - 1) * (d + 1) > WIDEST_HESSIAN:  # each penalty is fitted in five folds
         return 3e-6 * n * d * k
-    # the Hessian of all coefficients gives the penalty
+    # Each penalty is fitted once. The Newton steps, and the leave-one-out losses by which the
+    # penalty is chosen, use the Hessian of all coefficients
     return 1.1e-8 * n * ((k - 1) * d) ** 2 + 1.2e-8 * n * k**3
 
 

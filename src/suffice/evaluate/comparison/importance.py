@@ -77,7 +77,7 @@ class Shuffling:
         Large tables are shuffled fewer times, then a sample of their held-out rows is used.
         """
         n_held_out = len(outcome.held_out.rows)
-        n_repeats, n_rows = _affordable(n_held_out, n_columns, is_quick=model.has_equation)
+        n_repeats, n_rows = _affordable(n_held_out, n_columns, is_quick=model.predicts_quickly)
         return cls(
             model=model,
             learnt=outcome.learnt,

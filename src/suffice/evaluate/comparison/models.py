@@ -233,6 +233,22 @@ STABLE_SHARE = 0.25
 UNSTABLE_SHARE = 0.75
 
 
+# Classifiers whose scores are constant, linear or quadratic in the features.
+QUICK = {
+    "DummyClassifier",
+    "GaussianClassifier",
+    "GaussianNB",
+    "LDA",
+    "LeastSquaresClassifier",
+    "LinearDiscriminantAnalysis",
+    "LogisticRegression",
+    "Perceptron",
+    "QDA",
+    "QuadraticDiscriminantAnalysis",
+    "RDA",
+}
+
+
 # Attributes that mark a model with a density of the features: ``sample`` in suffice's
 # classifiers, the other two in scikit-learn's naive Bayes, LDA and QDA.
 DENSITIES = ("sample", "predict_joint_log_proba", "store_covariance")
@@ -257,9 +273,9 @@ class ComparedModel:
         return STABLE_SHARE if is_stable else UNSTABLE_SHARE
 
     @property
-    def has_equation(self) -> bool:
-        """Whether scores are linear or quadratic in the features, so that it predicts quickly."""
-        return type(core(self.estimator)).__name__ in STABLE
+    def predicts_quickly(self) -> bool:
+        """Whether scores are constant, linear or quadratic, so that importance can shuffle more."""
+        return type(core(self.estimator)).__name__ in QUICK
 
     @property
     def is_generative(self) -> bool:
