@@ -112,6 +112,15 @@ BANNED = {
     r"\bof (?:least|greatest) (?:error|posterior|likelihood|score|variance)\b": (
         "with the lowest, with the greatest"
     ),
+    r"\bat most so many\b": "at most this many",
+    r"\banew\b": "again",
+    r"\bknown by (?:its|their)\b": "its … is",
+    r"\bas the others are\b": "like the other …",
+    r"\bthe start (?:first|included)\b": "from the start on",
+    r"\bdamaged or gone\b": "missing or damaged",
+    r"\bknows? no column names\b": "was fitted without column names",
+    r"\btaken to be in\b": "used in",
+    r"\bcovariance rank \d": "the covariance … has rank … instead of",
     r"\butili[sz]e": "use",
     r"\bsimply\b": "leave it out",
     r"\bobviously\b": "leave it out",

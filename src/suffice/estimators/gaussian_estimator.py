@@ -489,9 +489,8 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         density = self.model_.density
         if not isinstance(density, GaussianModel) or self.moments_.schema is not None:
             raise InvalidParameterError(
-                "outlier_score needs one Gaussian for each class and numeric columns, "
-                "without a power transform: read model_.log_density, of which low values are "
-                "outliers"
+                "outlier_score needs one Gaussian for each class and numeric columns, without a "
+                "power transform: use model_.log_density, whose low values are outliers"
             )
         within = self._shrunk_within_covariance() if is_relative else None
 

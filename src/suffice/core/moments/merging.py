@@ -134,7 +134,7 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
         names = quoted(a.feature_names or b.feature_names or (), 5)
         warn(
             f"one side has the columns {names}, and the columns of the other side have no names: "
-            "they are taken to be in the same order",
+            "they are matched by position",
             ReadingWarning,
         )
     has_same_classes = a.classes is b.classes or np.array_equal(a.classes, b.classes)
