@@ -119,12 +119,12 @@ def _headline(document: Document) -> Iterator[str]:
         held_out = "rows held out at random"
     if document["includes_choice"]:
         included = "f the model is chosen again for every fold"
-        yield f"{included}, {error} of {held_out} are misclassified {interval}"
+        yield f"{error} of {held_out} are misclassified i{included} {interval}"
         yield f"{included}, the error is {error} {interval}"
         yield f"{_capital(model)} itself misclassifies {percent(document['own_error'])} {own}"
     else:
         yield f"t misclassifies {error} of {held_out} {interval}"
-        yield f"{model}. Its error is {error} {interval}"
+        yield f". Its error is {error} {interval}"
     own_rows = _model(document, model)["n_rows"]
     for gain in document["against_constant"]:
         yield from _gain(gain, own_rows)
@@ -182,7 +182,7 @@ def _missed(document: Document) -> Iterator[str]:
         yield f" misses {share} of the rows of each of the classes {names} ({counts}){end}"
     n_rows = sum(each["n_rows"] for each in classes)
     n_found = sum(each["n_found"] for each in classes)
-    yield f"It misclassified {n_rows - n_found:,} of {counted(n_rows, 'row')} while"
+    yield f" misclassified {n_rows - n_found:,} of {counted(n_rows, 'row')} while"
     n_more = len(classes) - 8
     yield f"The 8 classes with the lowest recall. {counted(n_more, 'more class')} not shown."
     for each in classes:
@@ -229,7 +229,7 @@ def _parts_on_columns(caveat: Document) -> Iterator[str]:
         yield f"{share} of rows share at least half of their {f['n_columns']} numeric values"
     elif "least_of_others" in f:
         rows = counted(f["n_rows"], "row")
-        end = f"in {rows}, in all others {number(f['least_of_others'])} or more: check it"
+        end = f"in {rows}, but {number(f['least_of_others'])} or more in all others"
         yield f"is {number(f['value'])} {end}"
         yield f"is {number(f['value'])} or less {end}"
     elif "value" in f:
@@ -268,8 +268,8 @@ def _parts_on_rows(caveat: Document) -> Iterator[str]:
 def _parts_of_calibration(f: Mapping[str, float]) -> Iterator[str]:
     if "stated" in f:
         yield (
-            f"it gives the predicted class {percent(f['stated'])} on average and is right in "
-            f"{percent(f['observed'])}"
+            f"has a probability of {percent(f['stated'])}, but is right in "
+            f"{percent(f['observed'])} of rows"
         )
         return
     for end in ("high", "low"):
@@ -278,11 +278,12 @@ def _parts_of_calibration(f: Mapping[str, float]) -> Iterator[str]:
         rows = counted(int(f[f"{end}_n_rows"]), "row")
         if end == "high" and f["high_stated"] > f["high_observed"]:
             yield (
-                f"where it gives the predicted class about {stated}, it is right in "
+                f"where the predicted class has a probability of about {stated}, it is right in "
                 f"{observed} of {rows}"
             )
         if end == "low" and f["low_stated"] < f["low_observed"]:
-            yield f"where it gives about {stated}, in {observed} of {rows}"
+            yield f"where it has about {stated}, it is right in {observed} of {rows}"
+            yield f"a probability of about {stated}, it is right in {observed} of {rows}"
 
 
 def _threshold(document: Document) -> Iterator[str]:
@@ -383,6 +384,10 @@ def _why_not(other: Document, chosen: Document, document: Document) -> Iterator[
     if other["error"] <= chosen["error"]:
         how = "as many" if other["error"] == chosen["error"] else "fewer"
         yield f"{_capital(name)} makes {how} errors ({error})"
+        if how == "fewer" and error == percent(chosen["error"]):
+            for digits in range(2, 6):
+                shares = [f"{100 * each['error']:.{digits}f} %" for each in (other, chosen)]
+                yield f"{_capital(name)} makes fewer errors ({' against '.join(shares)})"
     if other["log_loss"] is None:
         return
     log_loss = loss(other["log_loss"])
@@ -395,7 +400,7 @@ def _why_not(other: Document, chosen: Document, document: Document) -> Iterator[
     constant = _model(document, CONSTANT)["log_loss"]
     if other["log_loss"] > constant:
         yield f"class frequencies (log-loss {log_loss} against {loss(constant)})"
-    yield f"or a single tree: {name} ({error} errors, log-loss {log_loss})"
+    yield f"or a single tree ({error} errors, log-loss {log_loss})"
     size = other["n_parameters"]
     if size is not None and size < (chosen["n_parameters"] or np.inf):
         yield f"{_capital(name)} has fewer parameters ({count(size)})"

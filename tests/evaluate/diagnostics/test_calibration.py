@@ -47,11 +47,11 @@ def test_false_confidence_is_found_and_called_by_name(t, word):
     found = calibration(y, sharpened(p, t))
     assert found.p_value < 0.01
     assert str(found).startswith(
-        f"Its probabilities are {word}: it gives the predicted class "
+        f"The model's probabilities are {word}: on average, the predicted class has a "
     )
     assert found.calibration_error > 3 * found.expected_error
     assert np.sign(found.excess) == np.sign(t - 1)
-    assert str(calibration(y, p)).startswith("Calibrated: no evidence against it (")
+    assert str(calibration(y, p)).startswith("No evidence of miscalibration (the calibration ")
 
 
 def test_the_calibration_error_is_its_definition_and_of_a_true_model_as_expected():
@@ -88,8 +88,10 @@ def test_posteriors_without_doubt_are_judged_by_their_errors():
     assert sure.p_value == 1
     wrong = calibration(np.repeat([0, 1], [40, 10]), p, [0, 1])
     assert wrong.p_value < 0.01
-    said = "Its probabilities are too large: it gives the predicted class 100\N{NO-BREAK SPACE}% on"
-    assert str(wrong).startswith(said)
+    said = (
+        "probabilities are too large: on average, the predicted class has a probability of 100"
+    )
+    assert said in str(wrong)
 
 
 def test_bad_input_is_refused_by_name():
@@ -114,10 +116,11 @@ def test_probabilities_that_are_wrong_both_ways_are_not_said_to_be_wrong_one_way
     assert found.p_value < 0.01
     assert "too large for some rows and too small for others" in repr(found)
     # the bins that are wrong, not the means of all rows, which agree
-    assert "where it gives the predicted class about 95.0\N{NO-BREAK SPACE}%, it" in repr(
-        found
+    beginning = (
+        "where the predicted class has a probability of about 95.0\N{NO-BREAK SPACE}%, it"
     )
-    assert "where it gives about 55.0\N{NO-BREAK SPACE}%, in" in repr(found)
+    assert beginning in repr(found)
+    assert "where it has about 55.0\N{NO-BREAK SPACE}%, it is right in" in repr(found)
     assert "on average" not in repr(found)
 
 

@@ -116,11 +116,11 @@ def test_a_zero_among_values_that_keep_far_from_it_is_named():
     found = data_checks(X.assign(weight=weight, rate=np.abs(X["b"])), y).impossible
     least = np.sort(weight)[1]
     assert [(s.column, s.why) for s in found] == [
-        ("weight", f"is 0 in 1 row, in all others {least:.4g} or more: check it")
+        ("weight", f"is 0 in 1 row, but {least:.4g} or more in all others: check this row")
     ]
     weight[8] = -2
     (found,) = data_checks(X.assign(weight=weight), y).impossible
-    assert found.why.startswith("is 0 or less in 2 rows, in all others ")
+    assert found.why.startswith("is 0 or less in 2 rows, but ")
 
 
 def test_copies_and_contradictions_are_counted():
@@ -157,7 +157,7 @@ def test_codes_far_from_all_other_values_are_named():
     salary = 3000 + 400 * X["b"].to_numpy()
     salary[3:6] = -999
     found = data_checks(X.assign(pressure=pressure, salary=salary), y).impossible
-    far_away = "far from all other values: check whether it means missing"
+    far_away = "far from all other values: check whether it stands for a missing value"
     assert {s.column: s.why for s in found} == {
         "pressure": f"is 0 in 8 rows, {far_away}",
         "salary": f"is −999 in 3 rows, {far_away}",

@@ -139,7 +139,7 @@ def expected(report, X, y):
     for word in ("features", "columns"):
         yield f"{count(n)} rows of {np.shape(X)[1]} {word} in {k} classes"
     judged = len(report.judgement.held_out.truth)
-    yield f"Measured on rows not seen in training: {_folds(comparison)}"
+    yield f"measured on rows that were not used in training: {_folds(comparison)}"
     yield f"Held-out losses: {count(judged)} rows, {_folds(comparison)}"
     yield f"a stratified sample of {count(judged)} of {count(n)} rows"
     yield f"fitted to a sample of {count(judged)} rows"
@@ -183,7 +183,7 @@ def _reasons(comparison):
         yield f"makes more errors ({percent(o.error)})"
         constant = loss(comparison.baseline.log_loss)
         yield f"frequencies (log-loss {loss(o.log_loss)} against {constant}, {rows})"
-        yield f"{o.name} ({percent(o.error)} errors, log-loss {loss(o.log_loss)})"
+        yield f"or a single tree ({percent(o.error)} errors, log-loss {loss(o.log_loss)})"
 
 
 def _whole_procedure(verdict):
@@ -192,7 +192,7 @@ def _whole_procedure(verdict):
     error = percent(verdict.error)
     included = "f the model is chosen again for every fold"
     interval = f"(95 % interval {between})"
-    yield f"{included}, {error} of held-out rows are misclassified {interval}"
+    yield f"{error} of held-out rows are misclassified i{included} {interval}"
     yield f"{included}, the error is {error} {interval}"
     yield f"error | 95 % interval {between} |"
     own = f"95 % interval {' to '.join(map(percent, verdict.own.interval))}"
@@ -290,7 +290,7 @@ def _classes(report):
         yield f"class {names[a]} was predicted as {names[b]} ({count(wrong)} of {count(of)})"
         yield f"| {names[a]} → {names[b]} | {percent(wrong / of)} |"
     wrong = counts.sum() - np.trace(counts)
-    yield f"It misclassified {count(wrong)} of {count(counts.sum())} rows"
+    yield f" misclassified {count(wrong)} of {count(counts.sum())} rows"
     logs = rows.log_posteriors[np.arange(len(rows.truth)), rows.truth]
     worst = np.argsort(logs, kind="stable")[:6]
     n_more = wrong - (rows.predicted[worst] != rows.truth[worst]).sum()
@@ -357,8 +357,8 @@ def _model(report):
         yield f"(mean of {j.growth.n_repeats} random splits)"
         later = j.growth.forecast[1]
         yield (
-            f"With twice as many ({count(2 * len(j.held_out.truth))}), {name} should misclassify "
-            f"about {percent(later.error)} (95 % interval {percent(later.low)} to "
+            f"With twice as many rows ({count(2 * len(j.held_out.truth))}), {name} should "
+            f"misclassify about {percent(later.error)} (95 % interval {percent(later.low)} to "
             f"{percent(later.high)}), against {error} now ({between})"
         )
 
@@ -377,7 +377,7 @@ def _data(report, X, y):
     holed = [p.empty for p in data.profiles if p.empty.any()]
     if len(holed) > 1:
         patterns = len({tuple(row) for row in np.stack(holed, 1).tolist()})
-        yield f"shown: {patterns} of {patterns} patterns"
+        yield f"The table shows {patterns} of {patterns} patterns"
         yield f"and {len(holed)} of {len(holed)} columns with empty cells"
     outliers, at = Outliers.of(j), np.zeros(0, int)
     if outliers is not None:
@@ -385,7 +385,7 @@ def _data(report, X, y):
         yield f"An outlier has a log density below {number(outliers.threshold)}."
         yield (
             f"If the model were true, about {number(OUTLIER_RATE * n, 2)} of the {count(n)} rows "
-            "would look like this."
+            "would be outliers."
         )
     own = j.held_out.log_posteriors[np.arange(n), j.held_out.truth]
     shown = (*at, *np.argsort(own, kind="stable")[:10])
@@ -396,8 +396,9 @@ def _data(report, X, y):
             yield f"{a} | {b}: {' '.join(equation.split())}"
     calibrated = j.calibration
     yield (
-        f"(calibration error {loss(j.outcome.calibration_error)}, where a calibrated model would "
-        f"show {loss(calibrated.expected_error)}; {p_statement(calibrated.p_value)})"
+        f"(the calibration error is {loss(j.outcome.calibration_error)}; that of a calibrated "
+        f"model would be about {loss(calibrated.expected_error)}; "
+        f"{p_statement(calibrated.p_value)})"
     )
     seen = gaussian_rows(j, columns_of_few_values(data))
     box = box_m(Moments.of(seen.x, table.labels))
@@ -407,7 +408,7 @@ def _data(report, X, y):
         options = {"simulations": SIMULATIONS, "max_rows": simulated_rows_of_a_class(data)}
         yield repr(predictive_check(seen.model, seen.rows, table.labels, **options))
     (checks,) = (b for s in report.sections for b in s.all_blocks if isinstance(b, Checks))
-    yield f"any of {len(checks.items)} tests"
+    yield f"None of {len(checks.items)} tests"
     yield from _separation(j.moments)
 
 
@@ -440,8 +441,8 @@ def _slider(report):
         at = slider.thresholds[slider.start]
         called, mine = rows.posteriors[:, k] >= at, rows.truth == k
         hits, alarms = (called & mine).sum(), (called & ~mine).sum()
-        yield f"| {hits} | of {mine.sum()} of class {slider.positive} |"
-        yield f"| {alarms} | of {(~mine).sum()} others |"
+        yield f"| {hits} | of {mine.sum()} rows of class {slider.positive} |"
+        yield f"| {alarms} | of {(~mine).sum()} other rows |"
         yield f"| {mine.sum() - hits} |"
         yield f"| {percent(hits / (hits + alarms))} |"
         yield f"| {percent(hits / mine.sum())} |"
@@ -455,11 +456,11 @@ def _against(X, y, new_rows, new_labels):
     """Yield what is said of new rows: drift of the fitted moments, and the errors counted."""
     n, model = len(new_labels), LDA().fit(X, y)
     wrong = int((model.predict(new_rows) != new_labels).sum())
-    yield f"Comparing {count(n)} new rows with the {count(len(y))} of the report"
+    yield f"compares {count(n)} new rows with the {count(len(y))} rows of the report"
     moved = drift(model, new_rows)
-    yield f"Joint test of all means and shares: {p_statement(moved.p_value)}"
-    yield f"no evidence in {sum(np.isfinite(c.p_value) for c in moved.columns)} tests"
-    yield f"It misclassifies {count(wrong)} of {count(n)} new rows"
+    yield f"joint test of all means and shares gives {p_statement(moved.p_value)}"
+    yield f"o evidence in {sum(np.isfinite(c.p_value) for c in moved.columns)} tests"
+    yield f" misclassifies {count(wrong)} of {count(n)} new rows"
     low, high = binomtest(wrong, n).proportion_ci(method="wilson")
     yield f"| error, new rows | 95 % interval {percent(low)} to {percent(high)} |"
 

@@ -27,7 +27,7 @@ def test_drift_is_that_of_the_fitted_model(rows):
     told = table(report, "What has changed")
     assert found.moved == ("x1",)
     lead = section(report, "against").blocks[0].text
-    assert "significant changes of 'x2' (mean by " in lead  # counted from one
+    assert "changed significantly: 'x2' (mean by " in lead  # counted from one
     assert [row[4] for row in told.rows] == pytest.approx([r["effect"] for r in found.rows()])
     assert told.marked == tuple(i for i, r in enumerate(found.rows()) if r["moved"])
     assert not blocks(report, Facts, "against")
@@ -53,7 +53,7 @@ def test_classes_never_seen_are_not_counted(rows):
     labels = rows[3].astype(object)
     labels[:10] = "maybe"
     text = section(of(rows, (rows[2], labels)), "against").blocks[1].text
-    assert "10 rows of classes it never saw" in text
+    assert "classes that it does not know are not counted: 10 rows." in text
     assert "of 90 new rows" in text
 
 
@@ -67,7 +67,7 @@ def test_rows_of_heavy_tails_have_not_moved_because_a_few_lie_far_away():
     assert sf.diagnostics.drift(sf.LDA().fit(x[:2000], y[:2000]), x[2000:]).moved == ()
     report = of((x[:2000], y[:2000]), x[2000:])
     words = section(report, "against").blocks[0].text
-    assert "no evidence in 2 tests that a column has moved" in words
+    assert "o evidence in 2 tests that a column has moved" in words
 
 
 def test_every_new_row_needs_a_label_where_any_has_one(rows):

@@ -84,7 +84,7 @@ def test_a_transformed_model_is_asked_about_in_the_features_that_it_sees():
 def test_an_average_is_asked_what_it_assumes_only(mixed):
     report = about(sf.AutoGaussian(kernel_features=False), mixed)
     assert [question.split(":")[0] for question in asked(report)] == [
-        "Are its probabilities calibrated"
+        "Are the model's probabilities calibrated"
     ]
     assert "Gaussian" not in said_of_tests(report)
     assert "distances" not in [plot.key for plot in blocks(report, Plot, "sure")]
@@ -107,7 +107,7 @@ def test_a_model_without_densities_is_not_told_that_they_depend_on_anything(iris
 
 def test_a_model_without_probabilities_has_nothing_to_check(iris):
     said = said_of_tests(about(sf.LeastSquaresClassifier(), iris))
-    assert said.startswith("It predicts no probabilities")
+    assert said.startswith("The model predicts no probabilities")
 
 
 def test_what_tests_speak_against_is_named_with_what_it_changes(iris):

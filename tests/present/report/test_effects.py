@@ -175,9 +175,11 @@ def test_a_column_that_chance_explains_is_not_called_needed(rows):
 def test_importance_says_on_how_many_rows_it_is_measured(rows):
     told = (rise("x1", 0.04, 0.01, 0.07),)
     _, whole = importance(found_of(*rows, importance=told))
-    assert whole.note.startswith("On held-out rows, with 95 % intervals.")
+    assert whole.note.startswith("Measured on held-out rows, with 95 % intervals.")
     _, part = importance(found_of(*rows, importance=(replace(told[0], n_rows=40),)))
-    assert part.note.startswith("On a sample of 40 held-out rows, with 95 % intervals.")
+    assert part.note.startswith(
+        "Measured on a sample of 40 held-out rows, with 95 % intervals."
+    )
 
 
 @pytest.mark.parametrize(
@@ -187,10 +189,10 @@ def test_importance_says_on_how_many_rows_it_is_measured(rows):
 def test_importance_says_what_it_is_measured_in(rows, loss, by, axis):
     told = (rise("x1", 0.04, 0.01, 0.07, loss), rise("x2", 0.001, -0.01, 0.02, loss))
     lead, drawn = importance(found_of(*rows, importance=told))
-    assert lead.text.startswith("It relies most on x1: shuffling x1 raises the ")
+    assert lead.text.startswith("LDA relies most on x1: shuffling x1 raises the ")
     assert lead.text.endswith(f" by {by}.")
     assert drawn.axis.endswith(axis)
-    assert drawn.note.startswith("Measured by the log-loss") == (loss == "log_loss")
+    assert drawn.note.startswith("The chart shows the log-loss") == (loss == "log_loss")
 
 
 def test_levels_are_told_with_the_posteriors_of_their_held_out_rows():

@@ -31,7 +31,7 @@ def test_every_row_is_judged_and_every_column_used(rows):
     assert page.estimator.predict(X).shape == (120,)
     text = page.write("md")
     assert "c (3 levels)" in text
-    assert "Empty cells: x (12, 10.0" in text
+    assert "have empty cells: x (12, 10.0" in text
     assert "left out" not in text.split("## ")[1]
     assert "120 rows of 3 columns" in text
 

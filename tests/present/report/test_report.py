@@ -224,7 +224,10 @@ def test_constant_text_is_left_out_and_gaps_are_not():
     text = report.write("md")
     assert "columns are left out: 'colour' (always the same)" in text
     said = text.replace("\N{NO-BREAK SPACE}", " ")
-    assert "Empty cells: b (1, 1.7 %). LDA classifies such rows by their other cells" in said
+    assert (
+        "empty cells: b (1, 1.7 %). LDA classifies rows with empty cells by their other cells"
+        in said
+    )
     assert report.comparison.n_rows == 60
     ids = {int(row[0]) for row in table(report, "Worst predictions").rows}
     assert ids <= set(range(100, 160))
@@ -291,7 +294,7 @@ def test_the_code_on_the_page_runs(iris, iris_report):
 def test_checks_speak_of_held_out_posteriors(iris_report):
     (checks,) = blocks(iris_report, Checks)
     questions = [c.question for c in checks.items]
-    assert questions[0].startswith("Are its probabilities calibrated")
+    assert questions[0].startswith("Are the model's probabilities calibrated")
     assert {c.tone for c in checks.items} <= {"good", "caution", "note"}
 
 
@@ -320,7 +323,7 @@ def test_an_average_is_explained_by_what_is_averaged_and_by_no_equation(iris, tm
     text = report.write("md")
     assert "averages the posteriors of" in text
     assert (
-        f"with {report.judgement.outcome.n_parameters:,.0f} free parameters together" in text
+        f"have {report.judgement.outcome.n_parameters:,.0f} free parameters in total" in text
     )
     assert not re.search(r"\bnan\b", text)
     assert "come from its best single Gaussian" in text
@@ -350,7 +353,7 @@ def test_tables_of_a_weighted_report_say_that_they_hold_weights_and_sentences_co
     held_out = page.judgement.held_out
     missed = (held_out.truth == 1) & held_out.wrong
     text = section(page, "errors").blocks[0].text
-    assert f"It misclassified {held_out.wrong.sum()} of 150 rows" in text
+    assert f" misclassified {held_out.wrong.sum()} of 150 rows" in text
     assert f"class versicolor was predicted as virginica ({missed.sum()} of 50)" in text
     by_class = table(page, "Recall and precision of each class")
     assert by_class.columns[1] == "weight of rows"

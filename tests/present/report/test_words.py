@@ -180,7 +180,7 @@ def test_a_transformed_model_is_checked_in_the_features_it_sees(rows):
 
 def test_of_few_rows_the_power_of_tests_is_said_to_be_low():
     good = (Check("each class is Gaussian", "?", "yes", "", "good"),)
-    assert "with 20 rows their power is low" in checks_in_words(good, 20)
+    assert "with 20 rows, the power of the tests is low" in checks_in_words(good, 20)
     assert "power" not in checks_in_words(good, 500)
 
 
@@ -207,7 +207,7 @@ def test_the_reason_names_the_price_of_a_model_that_cannot_be_written_down():
         "per row)."
     )
     assert (
-        f"GaussianNB ({percent(simple.error)} errors, log-loss {simple.log_loss:.3f})" in said
+        f"single tree ({percent(simple.error)} errors, log-loss {simple.log_loss:.3f})" in said
     )
 
 
@@ -225,8 +225,8 @@ def test_one_misclassified_row_is_told_in_the_singular(rows):
     )
     assert found.held_out.wrong.sum() == 1
     said = misclassified(found, None).blocks[0].text
-    assert said.startswith("It misclassified 1 of 100 rows while they were held out; class ")
-    assert said.endswith("class versicolor was predicted as setosa (1 of 51).")
+    assert said.startswith("LDA misclassified 1 of 100 rows while they were held out. Class ")
+    assert said.endswith("Class versicolor was predicted as setosa (1 of 51).")
 
 
 def test_a_test_that_finds_nothing_shows_no_evidence_and_does_not_say_yes(iris_report):

@@ -34,11 +34,16 @@ def reason_for(comparison: Comparison) -> str:
     if rival is not None:
         sentences.append(_why_not(comparison, recommendation, rival))
     others = [o for o in comparison.outcomes if o is not comparison.baseline]
-    readable = next((o for o in others if o.is_readable), None)
+    readable_models = [o for o in others if o.is_readable]
+    with_posteriors = [
+        o for o in readable_models if losses.has_useful_posteriors(losses.names.index(o.name))
+    ]
+    readable = next(iter(with_posteriors or readable_models), None)
     if not losses.readable[recommendation.chosen] and readable is not None:
+        name = f"{readable.name[:1].upper()}{readable.name[1:]}"
         sentences.append(
-            f"Easier to read, as an equation or a single tree: {readable.name} "
-            f"({percent(readable.error)} errors, log-loss {loss_text(readable.log_loss)})."
+            f"{name} is easier to read, as an equation or a single tree ({percent(readable.error)} "
+            f"errors, log-loss {loss_text(readable.log_loss)})."
         )
     return " ".join(sentences)
 
@@ -177,12 +182,25 @@ def _differs_otherwise(losses: RowLosses, recommendation: Recommendation, rival:
     return (is_easier or is_smaller) and bool(reads_as_least or is_no_worse)
 
 
+def _percent_beside(share: float, other: float) -> str:
+    """Return a share in percent; if both shares round alike, return both with more digits."""
+    text = percent(share)
+    if share == other or text != percent(other):
+        return text
+    for n_digits in range(2, 6):
+        first = f"{100 * share:.{n_digits}f}"
+        second = f"{100 * other:.{n_digits}f}"
+        if first != second:
+            return f"{first}\N{NO-BREAK SPACE}% against {second}\N{NO-BREAK SPACE}%"
+    return text
+
+
 def _why_not(comparison: Comparison, recommendation: Recommendation, rival: int) -> str:
     """Return why a model that makes no more errors is not recommended."""
     losses = comparison.row_losses
     other = comparison[losses.names[rival]]
     name = other.name[0].upper() + other.name[1:]
-    error = percent(other.error)
+    error = _percent_beside(other.error, comparison[losses.names[recommendation.chosen]].error)
     is_equal = losses.means[ERROR, rival] == losses.means[ERROR, recommendation.chosen]
     how = "makes as many errors" if is_equal else "makes fewer errors"
     if np.isnan(other.log_loss) and recommendation.loss == LOG_LOSS:

@@ -200,10 +200,10 @@ class Growth:
         if self.helps == "may or may not help":
             beginning = "It is not clear whether more rows would help"
         return (
-            f"{beginning}. With twice as many ({twice.n_rows:,}), {self.model} should misclassify "
-            f"about {percent(twice.error)} (95 % interval {percent(twice.low)} to "
+            f"{beginning}. With twice as many rows ({twice.n_rows:,}), {self.model} should "
+            f"misclassify about {percent(twice.error)} (95 % interval {percent(twice.low)} to "
             f"{percent(twice.high)}), against {percent(now.error)} now ({percent(now.low)} to "
-            f"{percent(now.high)}). This extrapolates the learning curve."
+            f"{percent(now.high)}). The forecast extrapolates the learning curve."
         )
 
 
@@ -238,7 +238,7 @@ def growth(
     falls = np.stack([law[0] - law for law in laws])
     fall = falls[0]
     least, most = np.quantile(falls, [0.025, 0.975], axis=0)
-    # Subtract the fall from the error on all rows, and widen the interval by the fall's own.
+    # Subtract the fall from the error on all rows, and widen the interval by that of the fall.
     low_now, high_now = outcome.interval
     error = (outcome.error - fall).clip(0)
     low = (error - np.hypot(outcome.error - low_now, most - fall)).clip(0)

@@ -66,8 +66,9 @@ class Calibration(Diagnostic):
                 f"Not enough rows to test (calibration error {loss(self.calibration_error)})"
             )
         return (
-            f"{self._verdict()} (calibration error {loss(self.calibration_error)}, where a "
-            f"calibrated model would show {loss(self.expected_error)}; {p_statement(self.p_value)})"
+            f"{self._verdict()} (the calibration error is {loss(self.calibration_error)}; that of "
+            f"a calibrated model would be about {loss(self.expected_error)}; "
+            f"{p_statement(self.p_value)})"
         )
 
     @property
@@ -94,15 +95,15 @@ class Calibration(Diagnostic):
 
     def _verdict(self) -> str:
         if self.p_value > LEVEL:
-            return "Calibrated: no evidence against it"
+            return "No evidence of miscalibration"
         if abs(self.excess) < 2 * self.deviation:
             return self._both_ways()
         stated = float(np.average(self.bins.stated, weights=self.bins.weights))
         observed = stated - self.excess
         how = "too large" if self.excess > 0 else "too small"
         return (
-            f"Its probabilities are {how}: it gives the predicted class {percent(stated)} on "
-            f"average and is right in {percent(observed)}"
+            f"The model's probabilities are {how}: on average, the predicted class has a "
+            f"probability of {percent(stated)}, but is right in {percent(observed)} of rows"
         )
 
     def _both_ways(self) -> str:
@@ -112,20 +113,24 @@ class Calibration(Diagnostic):
         high = int(gaps.argmax())
         low = int(gaps.argmin())
         too_large = (
-            f"where it gives the predicted class about {percent(bins.stated[high])}, it is right "
-            f"in {percent(bins.observed[high])} of {counted(int(bins.counts[high]), 'row')}"
+            f"where the predicted class has a probability of about {percent(bins.stated[high])}, "
+            f"it is right in {percent(bins.observed[high])} of "
+            f"{counted(int(bins.counts[high]), 'row')}"
         )
         if gaps[low] >= 0:
-            return f"Its probabilities are too large for some rows: {too_large}"
+            return f"The model's probabilities are too large for some rows: {too_large}"
         too_small = (
-            f"where it gives about {percent(bins.stated[low])}, in "
+            f"where it has about {percent(bins.stated[low])}, it is right in "
             f"{percent(bins.observed[low])} of {counted(int(bins.counts[low]), 'row')}"
         )
         if gaps[high] <= 0:
-            return f"Its probabilities are too small for some rows: {too_small}"
+            too_small = too_small.replace(
+                "it has", "the predicted class has a probability of", 1
+            )
+            return f"The model's probabilities are too small for some rows: {too_small}"
         return (
-            f"Its probabilities are too large for some rows and too small for others: {too_large}; "
-            f"{too_small}"
+            "The model's probabilities are too large for some rows and too small for others: "
+            f"{too_large}; {too_small}"
         )
 
 

@@ -360,7 +360,7 @@ def _impossible(column: str, values: Floats) -> list[Suspect]:
         if value in PLACEHOLDERS and 1 < n < len(observed) / 2 and gap > high - low:
             why = (
                 f"is {number(value)} in {counted(n, 'row')}, far from all other values: check "
-                "whether it means missing"
+                "whether it stands for a missing value"
             )
             figures = {"value": value, "n_rows": n}
             reasons.append(Suspect(column, why, figures=figures))
@@ -378,11 +378,12 @@ def _rare_nonpositive(column: str, observed: Floats, distinct: Floats) -> list[S
     if positive[0] <= 6 * np.diff(positive[:10]).mean():
         return []
     rows = counted(len(nonpositive), "row")
+    those = "this row" if len(nonpositive) == 1 else "these rows"
     largest = number(nonpositive.max())
     if nonpositive.min() < nonpositive.max():
         largest = f"{largest} or less"
     least = float(positive[0])
-    why = f"is {largest} in {rows}, in all others {number(least)} or more: check it"
+    why = f"is {largest} in {rows}, but {number(least)} or more in all others: check {those}"
     figures = {
         "value": float(nonpositive.max()),
         "n_rows": len(nonpositive),

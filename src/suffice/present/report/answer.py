@@ -240,7 +240,10 @@ def _recall_of_classes(findings: Findings) -> page.Intervals:
         n_more = counted(len(classes) - MOST_CLASSES, "more class")
         note = f"The {MOST_CLASSES} classes with the lowest recall. {n_more} not shown."
     return page.Intervals(
-        caption=f"Recall: share of each class that {findings.verdict.model} finds",
+        caption=(
+            "Recall: share of the rows of each class that "
+            f"{findings.verdict.model} predicts correctly"
+        ),
         axis="recall",
         style="percent",
         items=tuple(items),
@@ -249,7 +252,10 @@ def _recall_of_classes(findings: Findings) -> page.Intervals:
 
 
 def _how_measured(findings: Findings) -> str:
-    measured = f"Measured on rows not seen in training: {findings.verdict.protocol}."
+    measured = (
+        "All errors are measured on rows that were not used in training: "
+        f"{findings.verdict.protocol}."
+    )
     groups = findings.sample.groups
     if groups is None:
         return measured

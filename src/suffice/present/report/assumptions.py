@@ -121,9 +121,10 @@ def gaussian_rows(findings: Findings, left_out: tuple[str, ...]) -> GaussianRows
     model = findings.gaussian
     table = findings.sample.table
     frame = findings.sample.frame
-    rows = frame[[name for name in frame.columns if name not in left_out]]
-    if model is None or not rows.width:
+    kept = [name for name in frame.columns if name not in left_out]
+    if model is None or not kept:  # Polars would read an empty list as a choice of no rows
         return None
+    rows = frame[kept]
     # an average has several Gaussians, and levels have no density
     if left_out and _is_average(findings):
         return None

@@ -12,7 +12,7 @@ from suffice.typing import Floats
 Tone: TypeAlias = Literal["plain", "lead", "note", "good", "caution", "yes", "with care", "no"]
 Cell: TypeAlias = float | str | None  # a raw value; None is shown as a dash
 Values: TypeAlias = Floats | tuple[float, ...]
-CALIBRATION = "its probabilities match the observed frequencies"
+CALIBRATION = "the probabilities match the observed frequencies"
 
 
 @dataclass(frozen=True, slots=True)

@@ -278,15 +278,17 @@ def _discriminant_plot(
     series = _dots_by_class(findings, xy, rows)
     if findings.has_many_classes:
         caption = (
-            "Each dot is a held-out row, and outlined rows were misclassified. The discriminants "
-            "were fitted to the other half of the rows. The name of a class stands at its mean, "
-            "where there is space. Select a row to highlight it everywhere."
+            "Each dot is a held-out row, and outlined rows were misclassified. The dots are from "
+            "one half of the rows; the discriminants were fitted to the other half. The name of a "
+            "class stands at its mean, where there is space. Select a row to highlight it "
+            "everywhere."
         )
         series = (*series, _class_labels(findings, xy, rows))
     else:
         caption = (
-            "Each dot is a held-out row, and outlined rows were misclassified. The discriminants "
-            "were fitted to the other half of the rows. Select a row to highlight it everywhere."
+            "Each dot is a held-out row, and outlined rows were misclassified. The dots are from "
+            "one half of the rows; the discriminants were fitted to the other half. Select a row "
+            "to highlight it everywhere."
         )
     return page.Plot(
         key="discriminant",
@@ -432,8 +434,8 @@ def _histograms(findings: Findings, j: int, of_class: list[Floats]) -> page.Plot
     caption = f"{name}: share of the rows of each class in each bar."
     if bars.has_rows_beyond:
         caption = (
-            f"{name}: share of the rows of each class in each bar. The outermost bars hold all "
-            "rows beyond."
+            f"{name}: share of the rows of each class in each bar. The outermost bars also count "
+            "all rows beyond them."
         )
     return page.Plot(
         key=f"feature-{j}",
@@ -489,8 +491,9 @@ def distances(model: GaussianEstimator, x: Floats, sample: DocumentedTable) -> p
         low = 0.0
     high = 1.02 * high
     caption = (
-        "Distance of rows from the mean of their class, against that of Gaussian rows; above the "
-        "dashed line tails are heavier. In sample: the model was fitted to these rows."
+        "Distance of each row from the mean of its class, against the distance expected of "
+        "Gaussian rows. Where the dots lie above the dashed line, the class has more distant rows "
+        "than a Gaussian. The model was fitted to these same rows."
     )
     guide = page.Series("", "guide", (low, high), (low, high), look=-1)
     return page.Plot(
@@ -517,9 +520,9 @@ def class_distances(findings: Findings, order: Codes) -> page.Matrix | None:
     except (ValueError, np.linalg.LinAlgError):
         return None
     distances = np.sqrt(np.square(means[:, None] - means[None]).sum(2))
-    note = "The stronger the colour, the nearer."
+    note = "A stronger colour means a smaller distance."
     if distances.max() > FARTHEST:
-        note = f"The stronger the colour, the nearer. Blank: {FARTHEST:.0f} or farther."
+        note = f"{note} Distances of {FARTHEST:.0f} or more are blank."
     return page.Matrix(
         caption="Distance between classes, in standard deviations within classes (Mahalanobis)",
         classes=tuple(findings.class_names[k] for k in order),

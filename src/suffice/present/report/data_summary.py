@@ -78,7 +78,7 @@ def _facts(findings: Findings, outliers: Outliers | None) -> page.Facts:
     elif checks.has_many_values:
         on_copies = "equal to an earlier row"
     else:
-        on_copies = "likely with so few values"
+        on_copies = "expected, because the columns have few values"
     if checks.n_duplicates and checks.n_conflicting:
         on_copies += (
             f"; {checks.n_conflicting:,} have the same values as a row of another class"
@@ -115,8 +115,8 @@ def _note_on_constant_features(data: DocumentedTable) -> list[str]:
     if not names:
         return []
     if len(names) == 1:
-        return [f"Nothing can be learnt from {names[0]}, which is constant."]
-    return [f"Nothing can be learnt from {listed(names)}, which are constant."]
+        return [f"{names[0]} is constant, so models cannot learn anything from it."]
+    return [f"{listed(names)} are constant, so models cannot learn anything from them."]
 
 
 def _with_empty_cells(data: DocumentedTable) -> list[Profile]:
@@ -141,12 +141,13 @@ def _note_on_empty_cells(findings: Findings) -> list[page.Paragraph]:
             "replaces missing numbers with the mean and adds an indicator of missing values"
         )
     elif missing == "marginal":
-        treatment = "classifies such rows by their other cells"
+        treatment = "classifies rows with empty cells by their other cells"
     else:
-        treatment = "accepts them as they are"
+        treatment = "accepts empty cells as they are"
     sentence = (
-        f"Empty cells: {listed(columns)}. {findings.name} {treatment}. Charts show the mean "
-        "instead."
+        f"These columns have empty cells: {listed(columns)}. "
+        f"{findings.name[:1].upper()}{findings.name[1:]} {treatment}. Charts show the mean instead "
+        "of an empty cell."
     )
     figures = {
         profile.name: int(profile.empty.sum()) for profile in _with_empty_cells(findings.data)
@@ -159,10 +160,10 @@ def _note_on_ordered_classes(data: DocumentedTable) -> list[str]:
     if len(names) <= 2:
         return []
     if all(re.fullmatch(r"[-+]?\d+(\.\d+)?", name) for name in names):
-        return ["The classes are numbers: if their order matters, no model here uses it."]
+        return ["The classes are numbers. Their order may matter, but no model here uses it."]
     if any(names <= scale for scale in SCALES):
         return [
-            "The classes are steps of a scale: if their order matters, no model here uses it."
+            "The classes are steps of a scale. Their order may matter, but no model here uses it."
         ]
     return []
 
@@ -177,7 +178,7 @@ def _classes(data: DocumentedTable) -> page.Intervals | page.Paragraph:
         return page.Paragraph(f"Each of the {n_classes:,} classes has {rows}.")
     if n_classes > MOST_CLASSES:
         shown = np.argsort(-counts, kind="stable")[:MOST_CLASSES]
-        note = f"The {MOST_CLASSES} largest of {n_classes:,} classes."
+        note = f"Shown are the {MOST_CLASSES} largest of {n_classes:,} classes."
     items = []
     for k in shown:
         share = percent(counts[k] / counts.sum())
@@ -269,9 +270,9 @@ def _patterns_of_empty_cells(data: DocumentedTable) -> list[page.Block]:
         styles=("count", *["text"] * len(shown)),
         rows=tuple(body),
         note=(
-            f"■ observed, □ empty; shown: {len(order)} of {counted(len(counts), 'pattern')}, the "
-            f"most frequent first, and {len(shown)} of {counted(len(columns), 'column')} with "
-            "empty cells."
+            f"■ observed, □ empty. The table shows {len(order)} of "
+            f"{counted(len(counts), 'pattern')}, the most frequent first, and {len(shown)} of "
+            f"{counted(len(columns), 'column')} with empty cells."
         ),
     )
     return [table]
@@ -344,11 +345,11 @@ def _collinear_columns(data: DocumentedTable, moments: Moments) -> list[page.Blo
     for pair in np.argsort(-np.abs(of_pair), kind="stable")[: min(n_collinear, MOST_PAIRS)]:
         names = (data.names[first[pair]], data.names[second[pair]])
         body.append((*names, float(of_pair[pair])))
-    note = "Do not read the linear coefficients of such columns one by one."
+    note = "Do not interpret the linear coefficients of these columns one by one."
     if n_collinear > len(body):
         note = f"{counted(n_collinear - len(body), 'more pair')} not shown. {note}"
     table = page.DataTable(
-        caption=f"Collinear columns: correlation within classes of {COLLINEAR} or more",
+        caption=f"Collinear columns: their within-class correlation is {COLLINEAR} or more",
         columns=("column", "and", "correlation"),
         styles=("text", "text", "loss"),
         rows=tuple(body),

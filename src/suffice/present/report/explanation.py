@@ -31,8 +31,8 @@ MOST_PAIRS = 3  # largest number of pairs of classes whose boundary is written o
 MOST_LINEAR_FEATURES = 6  # largest number of features of a linear boundary that is written out
 # largest number of features of a quadratic boundary that is written out
 MOST_QUADRATIC_FEATURES = 2
-# largest number of rows of the table of coefficients, which is not folded
-MOST_COEFFICIENTS = 10
+MOST_COEFFICIENTS = 20  # largest number of rows of the table of coefficients
+MOST_OPEN_IMPORTANCES = 8  # largest number of columns whose importance is not folded
 MOST_FEATURES = 15  # largest number of rows of a table of parameters
 MOST_CLASSES = 9  # largest number of columns of a table of parameters
 
@@ -42,27 +42,25 @@ def explanation(findings: Findings) -> page.Section:
     effect_charts = effects(findings)
     # with many classes, each has small plots, which need more room than the open part has
     n_open_effects = 0 if len(findings.class_names) > MOST_LINES else MOST_OPEN_EFFECTS
-    if _is_explained_by_coefficients(findings):
-        # the coefficients contain the same information
-        n_open_effects = min(n_open_effects, 1)
     blocks = [*importance(findings), *effect_charts[:n_open_effects]]
-    details = [*effect_charts[n_open_effects:]]
-    folded = ["effects of columns"] if details else []
+    more_columns = importance_of_more_columns(findings)
+    details = [*more_columns, *effect_charts[n_open_effects:]]
+    folded = ["importance of more columns"] if more_columns else []
+    if effect_charts[n_open_effects:]:
+        folded.append("effects of columns")
     charts = RowCharts.of(findings)
     if charts.features is not None:
         details.append(charts.features)
         folded.append("rows plotted over two columns")
     model_blocks = chosen_model(findings)
-    n_open = 2 if _is_explained_by_coefficients(findings) else 1
-    blocks.extend(model_blocks[:n_open])  # a description of the model, and its coefficients
-    details.extend(model_blocks[n_open:])
-    if any(isinstance(block, page.Code) for block in model_blocks[n_open:]):
+    blocks.append(model_blocks[0])  # a description of the model
+    details.extend(model_blocks[1:])
+    if any(isinstance(block, page.Code) for block in model_blocks[1:]):
         folded.append("the tree")
     if any(isinstance(block, page.Equation) for block in details):
         folded.append("equations")
-    if any(isinstance(block, page.DataTable) for block in model_blocks[n_open:]):
-        is_average = hasattr(findings.estimator, "choices_")
-        folded.append("what is averaged" if is_average else "parameters")
+    if any(isinstance(block, page.DataTable) for block in model_blocks[1:]):
+        folded.append(_name_of_parameters(findings))
     return page.Section(
         key="why",
         title="Why: how it decides",
@@ -70,6 +68,12 @@ def explanation(findings: Findings) -> page.Section:
         details=tuple(details),
         more=f"More: {listed(folded)}" if folded else "",
     )
+
+
+def _name_of_parameters(findings: Findings) -> str:
+    if hasattr(findings.estimator, "choices_"):
+        return "what is averaged"
+    return "coefficients" if _is_explained_by_coefficients(findings) else "parameters"
 
 
 def first_picture(findings: Findings) -> page.Plot | None:
@@ -100,7 +104,8 @@ def importance(findings: Findings) -> list[page.Block]:
     """Return blocks on which columns the chosen model needs."""
     if findings.fast and not findings.importance:
         left_out = (
-            "A first look: importance, effects, learning curve and simulations are left out."
+            "This page is a first look: it leaves out importance, effects, the learning curve and "
+            "simulations."
         )
         return [page.Paragraph(left_out, "note")]
     if not findings.importance:
@@ -118,39 +123,57 @@ def importance(findings: Findings) -> list[page.Block]:
         )
         return [page.Paragraph(by_chance, "lead")]
     lead = (
-        f"It relies most on {listed(needed[:MOST_NAMES])}: shuffling {most.feature} raises the "
-        f"{loss.name} by {rise}."
+        f"{findings.name[:1].upper()}{findings.name[1:]} relies most on "
+        f"{listed(needed[:MOST_NAMES])}: shuffling {most.feature} raises the {loss.name} by {rise}."
     )
-    items = [
-        page.Interval(column.feature, column.mean, low=column.low, high=column.high)
-        for column in findings.importance
-    ]
-    chart = page.Intervals(
-        caption=f"Permutation importance: rise of the {loss.name} when a column is shuffled",
-        axis=loss.axis,
-        style=loss.style,
-        items=tuple(items),
-        note=_importance_note(findings),
-    )
+    caption = f"Permutation importance: rise of the {loss.name} when a column is shuffled"
+    chart = _importance_chart(findings, caption, MOST_OPEN_IMPORTANCES)
     return [page.Paragraph(lead, "lead"), chart]
 
 
-def _importance_note(findings: Findings) -> str:
+def importance_of_more_columns(findings: Findings) -> list[page.Block]:
+    """Return the chart with more columns, if ``importance`` returns one of the first columns."""
+    is_drawn = any(column.low > 0 for column in findings.importance)
+    if not is_drawn or len(findings.importance) <= MOST_OPEN_IMPORTANCES:
+        return []
+    loss = LOSSES[findings.importance[0].loss]
+    caption = f"Rise of the {loss.name} when a column is shuffled, with more columns"
+    return [_importance_chart(findings, caption, len(findings.importance))]
+
+
+def _importance_chart(findings: Findings, caption: str, n_columns: int) -> page.Intervals:
+    """Return the importance of the first columns, with intervals."""
+    loss = LOSSES[findings.importance[0].loss]
+    items = [
+        page.Interval(column.feature, column.mean, low=column.low, high=column.high)
+        for column in findings.importance[:n_columns]
+    ]
+    return page.Intervals(
+        caption=caption,
+        axis=loss.axis,
+        style=loss.style,
+        items=tuple(items),
+        note=_importance_note(findings, len(items)),
+    )
+
+
+def _importance_note(findings: Findings, n_shown: int) -> str:
     n_rows = findings.importance[0].n_rows
     rows = "held-out rows"
     if n_rows < len(findings.held_out.rows):
         rows = f"a sample of {n_rows:,} held-out rows"
     sentences = [
-        f"On {rows}, with 95 % intervals.",
-        "Read strongly correlated columns together: one may stand in for another, and shuffling "
-        "one makes rows that never occur.",
+        f"Measured on {rows}, with 95 % intervals.",
+        "Interpret strongly correlated columns together: one can replace another, and shuffling "
+        "one creates rows that do not occur in reality.",
     ]
     if findings.importance[0].loss == "log_loss":
-        sentences.insert(0, "Measured by the log-loss, because the error hardly changes here.")
-    n_shown = len(findings.importance)
+        sentences.insert(
+            0, "The chart shows the log-loss, because the error hardly changes here."
+        )
     n_columns = len(findings.sample.columns)
     if n_shown < n_columns:
-        sentences.append(f"The {n_shown} largest of {n_columns}.")
+        sentences.append(f"Shown are the {n_shown} largest of {n_columns} columns.")
     return " ".join(sentences)
 
 
@@ -191,7 +214,7 @@ def _posterior_over_only_feature(findings: Findings) -> page.Plot | None:
             rows=tuple(findings.id(row) for row in shown.tolist()),
         )
     caption = (
-        f"Posterior over {name}, the only feature, by the model fitted to "
+        f"Posterior against {name}, the only feature. The model was fitted to "
         f"{findings.learnt_from}."
     )
     curves = _Curves(0, name, grid, np.exp(logs))
@@ -271,8 +294,8 @@ def _one_class_each(plot: page.Plot) -> page.Multiples:
 
 def _no_effect_alone(name: str) -> str:
     return (
-        f"The effect of {name} is not drawn: other columns follow it so closely that it never "
-        "changes alone."
+        f"The effect of {name} is not shown: other columns are so closely related to it that it "
+        "never changes alone."
     )
 
 
@@ -304,9 +327,7 @@ def _effect_caption(findings: Findings, name: str) -> str:
         "with the other columns unchanged (accumulated local effects)."
     )
     if n_classes > MOST_MULTIPLES:
-        return (
-            f"{caption} Shown: the {MOST_MULTIPLES} of {n_classes} classes that change most."
-        )
+        return f"{caption} Shown are the {MOST_MULTIPLES} of {n_classes} classes that change most."
     return caption
 
 
@@ -378,7 +399,10 @@ def posterior_by_level(findings: Findings, column: Profile) -> page.DataTable:
     for i in np.sort(most_frequent):
         name = level_names[int(levels[i])] if column.levels else number(levels[i])
         body.append((name, int(counts[i]), *averaged[codes == i].mean(0).tolist()))
-    note = "Averages over held-out rows, which may differ in other columns too."
+    note = (
+        "Averages over held-out rows. Rows with different values here may also differ in other "
+        "columns."
+    )
     n_more = len(levels) - len(body)
     if n_more:
         note += f" {counted(n_more, 'more level')} not shown."
@@ -403,7 +427,9 @@ def chosen_model(findings: Findings) -> list[page.Block]:
     model = findings.gaussian
     blocks: list[page.Block] = [
         page.Paragraph(model_in_words(findings)),
-        page.Equation("Score of class k for a row x; the largest one decides", _score(model)),
+        page.Equation(
+            "Score of class k for a row x; the largest score decides", _score(model)
+        ),
     ]
     if model.moments_.power is None:
         is_linear = model.model_.density.shared_covariance is not None
@@ -419,13 +445,13 @@ def _model_without_densities(findings: Findings) -> list[page.Block]:
     sentences = []
     n_parameters = findings.outcome.n_parameters
     if np.isnan(n_parameters):
-        sentences.append(f"{findings.name} keeps rows instead of parameters.")
+        sentences.append(f"{findings.name} stores the training rows instead of parameters.")
     else:
         sentences.append(f"{findings.name} has {n_parameters:,.0f} parameters.")
     if hasattr(core(fitted), "coef_"):
         sentences.append("Its scores are linear in the features.")
     if not findings.outcome.is_readable:
-        sentences.append("It has no short equation.")
+        sentences.append("It cannot be written as a short equation.")
     blocks: list[page.Block] = [page.Paragraph(" ".join(sentences))]
     coefficients = _coefficients(findings)
     if coefficients is not None:
@@ -490,7 +516,9 @@ def _coefficients(findings: Findings) -> page.DataTable | None:
     n_scores = len(score_names)
     intercept = ("intercept", *np.ravel(model.intercept_)[:n_scores].tolist())
     body = [(features.names[j], *weights[:n_scores, j].tolist()) for j in shown]
-    notes = ["Sorted by the change of a score for one standard deviation of the feature."]
+    notes = [
+        "Features are sorted by how much a rise of one standard deviation changes a score."
+    ]
     n_more_features = len(order) - len(shown)
     n_more_classes = len(weights) - n_scores
     if n_more_features:
@@ -597,24 +625,25 @@ def _averaged_model(findings: Findings) -> list[page.Block]:
     n_parameters = findings.outcome.n_parameters
     if np.isnan(n_parameters):
         lead = (
-            f"{findings.name} averages the posteriors of {classifiers}, and it has no short "
-            "equation."
+            f"{findings.name} averages the posteriors of {classifiers}. It cannot be written as a "
+            "short equation."
         )
     else:
         lead = (
-            f"{findings.name} averages the posteriors of {classifiers}, with "
-            f"{n_parameters:,.0f} free parameters together, and it has no short equation."
+            f"{findings.name} averages the posteriors of {classifiers}, which have "
+            f"{n_parameters:,.0f} free parameters in total. It cannot be written as a short "
+            "equation."
         )
     scope = (
         "Classes and posteriors on this page come from the average; densities, samples and "
-        "outliers come from its best single Gaussian."
+        "outliers come from its best single Gaussian classifier."
     )
     shown = averaged[:MOST_AVERAGED]
     rest = averaged[MOST_AVERAGED:]
     note = ""
     if rest:
         share = percent(sum(choice.weight for choice in rest))
-        note = f"{counted(len(rest), 'more setting')} with {share} together not shown."
+        note = f"{counted(len(rest), 'more setting')} with {share} in total not shown."
     body = [
         (float(choice.weight), float(choice.log_loss), choice.describe()) for choice in shown
     ]
@@ -665,7 +694,10 @@ def _boundaries(model: Any, *, is_linear: bool) -> list[page.Block]:
         if len(pairs) == 1 and is_linear and len(boundary.w) == 1:
             threshold = number(-boundary.w_0 / boundary.w[0])
             lines.append(f"that is, {boundary.feature_names[0]} = {threshold}")
-    caption = "Where two classes are equally probable; above zero the first is more probable"
+    caption = (
+        "Where two classes are equally probable; if the left side is positive, the first is more "
+        "probable"
+    )
     return [page.Equation(caption, tuple(lines))]
 
 
@@ -679,13 +711,17 @@ def _parameters(findings: Findings) -> list[page.Block]:
     if model.model_.density.shared_covariance is None:
         ranked = np.argsort(-separation(model.moments_), kind="stable")
         note = (
-            f"{n_shown} of {n_features:,} features, sorted by their separation of the classes."
+            f"The table shows {n_shown} of {n_features:,} features, sorted by how well they "
+            "separate the classes."
         )
         return [_means_table(findings, ranked[:n_shown], note)]
     scale = np.sqrt(model.moments_.total_variances)
     weights = standardised_coefficients(model.coef_, scale)
     ranked = np.argsort(-np.abs(weights).max(0), kind="stable")
-    note = f"{n_shown} of {n_features:,} features, sorted by how much they change a score."
+    note = (
+        f"The table shows {n_shown} of {n_features:,} features, sorted by how much they change a "
+        "score."
+    )
     return [
         _means_table(findings, ranked[:n_shown], note),
         _weights_table(findings, weights, ranked[:n_shown]),
@@ -725,5 +761,8 @@ def _weights_table(findings: Findings, weights: Floats, order: Codes) -> page.Da
         columns=("feature", *score_names),
         styles=("text", *["short"] * len(score_names)),
         rows=tuple(body),
-        note="Sorted by size. With several classes, values are relative to the mean over classes.",
+        note=(
+            "Features are sorted by the largest change. With three or more classes, each value is "
+            "the difference from the mean over the classes."
+        ),
     )

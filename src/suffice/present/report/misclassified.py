@@ -116,11 +116,12 @@ def _errors_in_words(findings: Findings) -> str:
     truth, predicted = np.unravel_index(errors.argmax(), errors.shape)
     most = errors[truth, predicted]
     rows = counted(n_rows, "row")
+    subject = f"{findings.name[:1].upper()}{findings.name[1:]}"
     if (errors == most).sum() > 1:  # no single pair of classes stands out
-        return f"It misclassified {n_wrong:,} of {rows} while they were held out."
-    often = "most often class" if n_wrong > 1 else "class"
+        return f"{subject} misclassified {n_wrong:,} of {rows} while they were held out."
+    often = "Most often, class" if n_wrong > 1 else "Class"
     return (
-        f"It misclassified {n_wrong:,} of {rows} while they were held out; {often} "
+        f"{subject} misclassified {n_wrong:,} of {rows} while they were held out. {often} "
         f"{findings.class_names[truth]} was predicted as {findings.class_names[predicted]} "
         f"({count(most)} of {count(counts[truth].sum())})."
     )
@@ -129,12 +130,15 @@ def _errors_in_words(findings: Findings) -> str:
 def _confusion_matrix(findings: Findings, counts: Floats, order: Codes) -> page.Matrix:
     notes = []
     if findings.has_many_classes:
-        notes.append("Classes that are often confused are neighbours.")
+        notes.append("Classes that are often confused stand next to each other.")
     if findings.counted != "rows":
         notes.append("Numbers are weights of rows.")
     ordered = counts[np.ix_(order, order)]
     return page.Matrix(
-        caption="Held-out confusion: a row for each true class, a column for each predicted class",
+        caption=(
+            "Confusion matrix of held-out rows: a row for each true class, a column for each "
+            "predicted class"
+        ),
         classes=tuple(findings.class_names[k] for k in order),
         counts=tuple(map(tuple, ordered.tolist())),
         note=" ".join(notes),
@@ -152,7 +156,10 @@ def _confused_pairs(findings: Findings, counts: Floats, errors: Floats) -> page.
             share = percent(n_wrong / counts[truth].sum())
             items.append(page.Interval(name, n_wrong, share))
     return page.Intervals(
-        caption="Most confused pairs: true class → predicted, with the share of the true class",
+        caption=(
+            "Most frequent confusions: true class → predicted class, with the share of the rows "
+            "of the true class"
+        ),
         axis=findings.counted,
         style="count",
         items=tuple(items),
@@ -176,8 +183,8 @@ def _recall_and_precision(findings: Findings, counts: Floats) -> page.DataTable:
         styles=("text", "count", "percent", "percent"),
         rows=tuple(body),
         note=(
-            "Recall: share of the class that is found. Precision: share of the rows predicted as "
-            "the class that belong to it."
+            "Recall: of the rows of a class, the share that is predicted as this class. Precision: "
+            "of the rows predicted as a class, the share that belongs to it."
         ),
     )
 
@@ -252,8 +259,9 @@ def _worst_predictions(findings: Findings, worst: _WorstRows) -> page.DataTable:
 def _note_on_worst_rows(findings: Findings, n_misclassified: int) -> str:
     """Return a note on the choice of the rows, further misclassified rows, and numbering."""
     note = (
-        "Held-out rows, sorted by the posterior of the true class. Coloured rows were "
-        "misclassified. On the right are the values of the columns that matter most to these rows."
+        "These held-out rows have the lowest posteriors of their true class. Coloured rows were "
+        "misclassified. The values on the right are those of the columns that matter most for "
+        "these rows."
     )
     n_more = int(findings.held_out.wrong.sum()) - n_misclassified
     if n_more:
@@ -279,8 +287,9 @@ def _reasons_for_worst_predictions(
         rows=tuple(body),
         note=(
             "The table splits the log odds of the most probable wrong class against the true "
-            "class, computed by a model that had not seen the row. The sum starts from a typical "
-            "row: the row of the true class nearest to the class mean. Each column adds its part. "
+            "class, computed by a model that had not seen the row. The sum starts from the log "
+            "odds of a typical row, the row of the true class that is nearest to the class mean. "
+            "Each column adds its part. "
             "A positive sum means that the wrong class is more probable. Posteriors below 2e-9 "
             "are treated as 2e-9."
         ),
@@ -413,8 +422,9 @@ def _least_likely_rows(findings: Findings, outliers: Outliers) -> page.DataTable
         rows=tuple(body),
         note=(
             f"An outlier has a log density below {number(outliers.threshold)}. If the model were "
-            f"true, about {n_expected} of the {data.table.n_rows:,} rows would look like this. "
-            "The z-score is the distance from the mean of the class in its standard deviations."
+            f"true, about {n_expected} of the {data.table.n_rows:,} rows would be outliers. The "
+            "z-score is the distance of the value from the mean of the class, in standard "
+            "deviations of the class."
         ),
         linked=True,
     )

@@ -68,9 +68,10 @@ def _table_of_models(findings: Findings) -> page.DataTable:
         styles=styles,
         rows=tuple(rows),
         note=(
-            "From, to: 95 % interval of the error (Wilson). p: test of equal error with "
-            f"{findings.name} on the same rows (McNemar), adjusted for the number of pairs of "
-            "models (Bonferroni), except for the constant classifier. Intervals and tests take "
+            "From, to: 95 % interval of the error (Wilson). p: p-value of the test whether the "
+            f"error equals that of {findings.name} on the same rows (McNemar). It is adjusted for "
+            "the number of pairs of models (Bonferroni), except for the constant classifier. "
+            "Intervals and tests take "
             f"into account that the folds share training rows. {LEVEL_IN_WORDS} "
             "Brier: sum over the classes. AUC: mean over the classes. Calib. error: expected "
             "calibration error of the most probable class. Size: number of free parameters. Fit: "
@@ -101,11 +102,11 @@ def _differences(findings: Findings) -> page.Intervals:
         items.append(item)
     return page.Intervals(
         caption=f"More or fewer errors than {comparison.reference}",
-        axis="percentage points; left: fewer errors",
+        axis="percentage points of error; left of zero: fewer errors",
         style="points",
         items=tuple(items),
         note=(
-            "Paired on the same held-out rows. The 95 % intervals hold for all models at once: "
-            "where one excludes zero, the difference is significant."
+            "All models are compared on the same held-out rows. The 95 % intervals hold for all "
+            "models at once: if an interval excludes zero, the difference is significant."
         ),
     )

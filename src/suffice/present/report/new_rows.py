@@ -46,12 +46,14 @@ def new_rows(findings: Findings, new: NewRows) -> page.Section:
     rows = counted(int(change.n_after), "new row")
     if new.name:
         rows = f"{rows} ({new.name})"
-    verdict = change.verdict
+    finding = f"{change.verdict[:1].upper()}{change.verdict[1:]}."
     if change.moved:
-        verdict = f"significant changes of {listed(change.described_moves())}"
+        finding = (
+            f"These columns have changed significantly: {listed(change.described_moves())}."
+        )
     lead = (
-        f"Comparing {rows} with the {count(change.n_before)} of the report: {verdict}. Joint test "
-        f"of all means and shares: {p_statement(change.p_value)}."
+        f"The page compares {rows} with the {count(change.n_before)} rows of the report. {finding} "
+        f"The joint test of all means and shares gives {p_statement(change.p_value)}."
     )
     shown = [row for i, row in enumerate(change.rows()) if row["moved"] or i < MOST_COLUMNS]
     body = [
@@ -72,9 +74,9 @@ def new_rows(findings: Findings, new: NewRows) -> page.Section:
         rows=tuple(body),
         note=(
             "Before, now: the mean or standard deviation of a number, the share of empty cells, "
-            "the share of the level that changed most. Effect: for a mean, the difference in "
+            "or the share of the level that changed most. Effect: for a mean, the difference in "
             "standard deviations; for a standard deviation, the log ratio; for levels, the share "
-            "of rows that changed level. p is adjusted for the number of tests (Holm)."
+            "of rows that changed level. p: p-value, adjusted for the number of tests (Holm)."
         ),
         marked=tuple(i for i, row in enumerate(shown) if row["moved"]),
     )
@@ -102,7 +104,7 @@ def _errors(findings: Findings, rows: Any, new_labels: LabelsLike) -> list[page.
     of_known_class = np.flatnonzero(np.isin(labels, findings.held_out.classes))
     n_known = len(of_known_class)
     if not n_known:
-        nothing_known = "None of the new rows is of a class that the model knows."
+        nothing_known = "None of the new rows belongs to a class that the model knows."
         return [page.Paragraph(nothing_known, "caution")]
     predictions = Predictions.by(
         findings.estimator, taken(rows, of_known_class), labels[of_known_class]
@@ -115,12 +117,14 @@ def _errors(findings: Findings, rows: Any, new_labels: LabelsLike) -> list[page.
         error_before, findings.outcome.effective_rows, predictions.error, n_known
     )
     sentence = (
-        f"It misclassifies {int(predictions.wrong.sum()):,} of {counted(n_known, 'new row')}: "
-        f"{how_often} held-out rows."
+        f"{findings.name[:1].upper()}{findings.name[1:]} misclassifies "
+        f"{int(predictions.wrong.sum()):,} of {counted(n_known, 'new row')}, {how_often} held-out "
+        "rows."
     )
     n_unknown = len(labels) - n_known
     if n_unknown:
-        sentence += f" {counted(n_unknown, 'row')} of classes it never saw are not counted."
+        rows_left_out = counted(n_unknown, "row")
+        sentence += f" Rows of classes that it does not know are not counted: {rows_left_out}."
     interval = f"95 % interval {percent(low)} to {percent(high)}"
     facts = [
         page.Fact("error, new rows", predictions.error, interval, "percent"),

@@ -64,11 +64,11 @@ def usage(findings: Findings, provenance: Provenance) -> Section:
         details.append(Code("The command that made this page", "sh", provenance.command))
     predictions = _predictions_file(findings)
     if len(predictions) <= MOST_BYTES:
-        content = "what was predicted for each row while it was held out"
+        content = "the prediction for each row while it was held out"
         blocks.append(_download("predictions.csv", content, predictions))
     if model_file is not None and len(model_file) <= MOST_BYTES:
         name = Path(provenance.model or "model.suffice").name
-        content = f"{findings.name}, fitted to {findings.learnt_from}: sf.load reads it"
+        content = f"{findings.name}, fitted to {findings.learnt_from}; load it with sf.load"
         blocks.append(_download(name, content, model_file))
     details.append(_versions(provenance.seed))
     return Section(
@@ -117,7 +117,7 @@ def _where_the_model_is(
         )
     sentence = (
         f"{findings.name}, fitted to {findings.learnt_from}, is saved as {provenance.model} next "
-        "to this page: numbers and settings, no code, safe to load."
+        "to this page. The file holds numbers and settings but no code, so it is safe to load."
     )
     if len(model_file) > MOST_BYTES:
         sentence += " It is too large to embed in this page."
