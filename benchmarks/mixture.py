@@ -12,8 +12,8 @@ from scipy.linalg.blas import dsyrk
 from sklearn.mixture import GaussianMixture
 
 from benchmarks.timing import best_of, machine, peak_extra_memory, table
-from suffice.core.estimation.mixture_e_step import MixtureRows
 from suffice.core.estimation.mixture_em import MixtureProblem
+from suffice.core.estimation.mixture_rows import MixtureRows
 from suffice.core.estimation.mixture_settings import MixtureSettings
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.table.table import Table

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from suffice.core.checks import not_negative, positive, whole_number
 from suffice.core.decision import Classifier
 from suffice.core.decision.bayes_decision import CostsLike
-from suffice.core.estimation.mixture_em import choose_counts, fit_mixtures
+from suffice.core.estimation.fit_mixtures import choose_counts, fit_mixtures
 from suffice.core.estimation.mixture_settings import MixtureSettings
 from suffice.core.estimation.priors import Priors, class_priors, priors_among
 from suffice.core.model.mixture import MixtureModel

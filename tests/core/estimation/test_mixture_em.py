@@ -12,11 +12,12 @@ from scipy.stats import multivariate_normal
 from sklearn.mixture import GaussianMixture
 
 import suffice as sf
-from suffice.core.estimation import mixture_e_step
-from suffice.core.estimation import mixture_em as mixture
+from suffice.core.estimation import fit_mixtures as mixtures
+from suffice.core.estimation import mixture_rows
+from suffice.core.estimation.fit_mixtures import choose_counts, fit_mixtures
 from suffice.core.estimation.k_means import k_means
-from suffice.core.estimation.mixture_e_step import MixtureRows
-from suffice.core.estimation.mixture_em import MixtureProblem, choose_counts, fit_mixtures
+from suffice.core.estimation.mixture_em import MixtureProblem
+from suffice.core.estimation.mixture_rows import MixtureRows
 from suffice.core.estimation.mixture_settings import MixtureSettings
 from suffice.core.model.mixture import MixtureModel
 from suffice.core.table import Table
@@ -280,10 +281,10 @@ def test_auto_is_the_number_of_greatest_held_out_likelihood():
     x, y = blobs(2, n=240, d=2, per_class=3, apart=6.0)
     how, table, seed = MixtureSettings(n_init=1, tol=1e-4), Table.of(x, y), 4
     table = table.take(np.argsort(y, kind="stable"))
-    fold = ranks_within(table.codes, np.random.default_rng(seed)) % mixture.FOLDS
+    fold = ranks_within(table.codes, np.random.default_rng(seed)) % mixtures.FOLDS
     scores = np.zeros((6, 3))
     for n in range(1, 7):
-        for f in range(mixture.FOLDS):
+        for f in range(mixtures.FOLDS):
             model, _ = fit_mixtures(table.take(fold != f), [n] * 3, how, seed, quiet=True)
             parts = model.components
             for k in range(3):
@@ -380,10 +381,10 @@ def test_k_means_finds_what_lies_apart_and_weighs_it():
 
 
 def test_of_many_rows_starts_are_tried_on_some(monkeypatch):
-    monkeypatch.setattr(mixture_e_step, "SAMPLE", 100)
+    monkeypatch.setattr(mixture_rows, "SAMPLE", 100)
     x, y = blobs(n=1500, apart=8.0)
     model, runs = fit_mixtures(Table.of(x, y), [2, 2, 2], MixtureSettings(), 0)
-    monkeypatch.setattr(mixture_e_step, "SAMPLE", 10_000)
+    monkeypatch.setattr(mixture_rows, "SAMPLE", 10_000)
     whole, _ = fit_mixtures(Table.of(x, y), [2, 2, 2], MixtureSettings(), 0)
     assert model.log_density(x).sum() == pytest.approx(whole.log_density(x).sum(), rel=1e-4)
     assert all(run.converged for run in runs)
@@ -412,8 +413,8 @@ def test_a_step_of_rows_that_weigh_less_than_one_in_all_is_that_of_heavier_rows(
 
 def test_starts_are_tried_on_twenty_thousand_rows_at_most():
     rng = np.random.default_rng(0)
-    every = np.arange(mixture_e_step.SAMPLE + 1)
-    some = mixture_e_step.sampled_rows(every, rng)
-    assert len(np.unique(some)) == len(some) == mixture_e_step.SAMPLE == 20_000
+    every = np.arange(mixture_rows.SAMPLE + 1)
+    some = mixture_rows.sampled_rows(every, rng)
+    assert len(np.unique(some)) == len(some) == mixture_rows.SAMPLE == 20_000
     assert np.all(np.diff(some) > 0)
-    np.testing.assert_array_equal(mixture_e_step.sampled_rows(every[1:], rng), every[1:])
+    np.testing.assert_array_equal(mixture_rows.sampled_rows(every[1:], rng), every[1:])

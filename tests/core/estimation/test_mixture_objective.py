@@ -5,8 +5,8 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
-from suffice.core.estimation.mixture_e_step import MixtureRows
 from suffice.core.estimation.mixture_em import MixtureProblem
+from suffice.core.estimation.mixture_rows import MixtureRows
 from suffice.core.estimation.mixture_settings import MixtureSettings
 from suffice.core.table import Table
 

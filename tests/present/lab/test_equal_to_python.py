@@ -8,8 +8,8 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 import suffice as sf
-from suffice.core.estimation.mixture_e_step import MixtureRows
 from suffice.core.estimation.mixture_em import MixtureProblem
+from suffice.core.estimation.mixture_rows import MixtureRows
 from suffice.core.estimation.mixture_settings import MixtureSettings
 from suffice.core.model.mixture import MixtureModel
 from suffice.core.table import Table

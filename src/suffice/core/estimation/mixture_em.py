@@ -1,10 +1,16 @@
-"""Mixtures of Gaussians in every class, fitted by EM.
+"""EM for mixtures of Gaussians: the E-step, the M-step, and where they start.
 
-The E-step computes the share of each component in each row; the M-step computes moments with these
-shares as weights. Both run over tiles of rows, so that the shares of all rows are never in memory.
-Each covariance has an inverse-Wishart prior with κ pseudo-rows, which follow the class,
+With α_r, μ_r and Σ_r the share, mean and covariance of component r, and w_i the weight of row i,
 
-    Σ_r = (S_r + κ Ψ_k) / (w_r + κ)        Ψ_k = (W_k + Σ_k / R_k^(2/d)) / (w_k + 1)
+    E-step:  p_ir = w_i α_r N(x_i; μ_r, Σ_r) / Σ_s α_s N(x_i; μ_s, Σ_s)
+    M-step:  w_r = Σ_i p_ir,  α_r = w_r / w_k,  μ_r = Σ_i p_ir x_i / w_r
+             S_r = Σ_i p_ir (x_i − μ_r)(x_i − μ_r)ᵀ,  Σ_r = (S_r + κ Ψ_k) / (w_r + κ)
+
+``responsibilities`` is the E-step of a block of rows, and ``MixtureProblem.step`` is the M-step.
+Both run over tiles of rows, so that the shares of all rows are never in memory. Each covariance has
+an inverse-Wishart prior with κ pseudo-rows, which follow the class,
+
+    Ψ_k = (W_k + Σ_k / R_k^(2/d)) / (w_k + 1)
 
 where Σ_k is the covariance of the class, and W_k its scatter within the clusters that EM starts
 from. The prior does not depend on units. If κ > 0, no component collapses, and a single component
@@ -17,29 +23,166 @@ Raftery (2007), J. Classification 24.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from suffice.core.estimation.estimate import warn_of_relative_weights
 from suffice.core.estimation.k_means import Clusters, k_means
-from suffice.core.estimation.mixture_e_step import MixtureRows, rows_by_class, sampled_rows
+from suffice.core.estimation.mixture_rows import MixtureRows, sampled_rows
 from suffice.core.estimation.mixture_settings import MixtureSettings
+from suffice.core.missing.e_step import e_step as e_step_of_patterns
 from suffice.core.model.covariance import Covariance, DiagonalCovariance, FullCovariance
+from suffice.core.model.device import device_score
 from suffice.core.model.gaussian import GaussianModel
-from suffice.core.model.mixture import MixtureModel
+from suffice.core.model.mixture import log_sums
+from suffice.core.model.posterior import Joint
+from suffice.core.model.tiles import LANES, empty_tile
+from suffice.core.moments import Moments
+from suffice.core.moments.device import shared_sums
 from suffice.core.table import Table
-from suffice.core.table.foreign import to_numpy
-from suffice.core.table.sampling import ranks_within
-from suffice.errors import InvalidInputError, NotConvergedWarning, warn
+from suffice.core.table.foreign import constants_like, in_blocks, is_foreign, namespace
+from suffice.core.table.matrix import taken
+from suffice.core.threads import chunk_edges, in_order
+from suffice.errors import InvalidInputError
 from suffice.typing import Codes, Floats
 
-MOST = 12  # largest number of components per class that "auto" tries
-FOLDS = 5
+DEVICE_NUMBERS = 1 << 26  # most numbers in a block of rows on a device
+_BLOCK = 32 * LANES  # rows of a tile
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComponentSums:
+    """Sums over rows for each of R components, with weights p_ir = w_i p(r | x_i), z = x − μ_r."""
+
+    weights: Floats  # Σ p  (R,)
+    sums: Floats  # Σ p z  (R, d)
+    scatters: Floats  # Σ p z zᵀ  (R, d, d)
+    log_likelihood: float
+
+    @classmethod
+    def total(cls, parts: Iterable[ComponentSums]) -> ComponentSums:
+        """Return the sums over all rows, given the sums over parts of the rows."""
+        first, *rest = parts
+        total = first
+        for part in rest:
+            total = cls(
+                weights=total.weights + part.weights,
+                sums=total.sums + part.sums,
+                scatters=total.scatters + part.scatters,
+                log_likelihood=total.log_likelihood + part.log_likelihood,
+            )
+        return total
+
+
+def e_step(data: MixtureRows, rows: Codes, model: GaussianModel) -> ComponentSums:
+    """Return the sums of an E-step; the model's priors are the shares of the components."""
+    if is_foreign(data.table.x):
+        return _sums_on_device(data, rows, model)
+    if data.has_gaps is None:
+        complete = rows
+        gaps = rows[:0]
+    else:
+        complete = rows[~data.has_gaps[rows]]
+        gaps = rows[data.has_gaps[rows]]
+    chunks = [complete[lo:hi] for lo, hi in chunk_edges(len(complete))]
+    stages = list(model._density_scorer(model.log_priors)._stages())
+    sums_of_chunk = partial(_sums_of_complete, data=data, model=model, stages=stages)
+    parts = list(in_order(sums_of_chunk, chunks or [complete]))
+    step = _BLOCK // model.n_classes + 1
+    for first in range(0, len(gaps), step):
+        parts.append(_expected_sums(data, gaps[first : first + step], model))  # noqa: PERF401
+    return ComponentSums.total(parts)
+
+
+def _sums_on_device(data: MixtureRows, rows: Codes, model: GaussianModel) -> ComponentSums:
+    """Return the sums of rows on a device, computed there in double precision."""
+    x = data.table.x
+    xp = namespace(x)
+    weight = data.table.weight
+    scorer = model._density_scorer(model.log_priors)
+
+    def sums_of_block(lo: int, hi: int) -> ComponentSums:
+        block = xp.astype(taken(x, rows[lo:hi]), xp.float64)
+        w = None if weight is None else constants_like(weight[rows[lo:hi]], block)
+        means = constants_like(model.centre + model.offsets, block)
+        scores = device_score(scorer, block, Joint())
+        return ComponentSums(*shared_sums(block, scores, w, means))
+
+    step = max(DEVICE_NUMBERS // x.shape[1], 4096)
+    return ComponentSums.total(in_blocks(sums_of_block, len(rows), step))
+
+
+def _sums_of_complete(
+    rows: Codes,
+    data: MixtureRows,
+    model: GaussianModel,
+    stages: list[Callable[[Floats, Floats], None]],
+) -> ComponentSums:
+    """Return the sums of rows without missing values, computed by compiled loops."""
+    from suffice.core.model.loops import share_out
+    from suffice.core.moments.loops import gather_tile, shared_chunk
+
+    n_components, d = model.offsets.shape
+    n_chunks = -(-min(_BLOCK, len(rows)) // LANES)
+    tile = empty_tile(n_chunks, d)
+    scores = empty_tile(n_chunks, n_components)
+    weights = np.zeros(n_components)
+    sums = np.zeros((n_components, d))
+    grams = np.zeros((n_components, tile.shape[1], tile.shape[1]))
+    log_likelihood = 0.0
+    for lo in range(0, len(rows), _BLOCK):
+        block = rows[lo : lo + _BLOCK]
+        used = -(-len(block) // LANES)
+        t = tile[:used]
+        s = scores[:used]
+        w = np.zeros(used * LANES)
+        w[: len(block)] = 1.0 if data.table.weight is None else data.table.weight[block]
+        gather_tile(data.table.x, block, model.centre, LANES, t)
+        for stage in stages:
+            stage(t, s)
+        # p_ir = w_i softmax_r(log α_r + log N(x_i; μ_r, Σ_r)); ``share_out`` of
+        # core/model/loops.py is the compiled form of ``responsibilities``
+        log_likelihood += share_out(s, n_components, w.reshape(-1, LANES))
+        shared_chunk(t, s, model.offsets, LANES, weights, sums, grams)
+    lower = np.tril(grams[:, :d, :d])
+    scatters = lower + np.swapaxes(np.tril(lower, -1), 1, 2)
+    return ComponentSums(weights, sums, scatters, log_likelihood)
+
+
+def _expected_sums(data: MixtureRows, rows: Codes, model: GaussianModel) -> ComponentSums:
+    """Return the expected sums of rows with missing values, pattern by pattern."""
+    x, w = data.values_and_weights(rows)
+    components = np.arange(model.n_classes)
+    a = model.allowing_missing()._read(x, Joint(), model.log_priors)
+    p, log_p = responsibilities(a, w)
+    # a table with every row once for each component, weighted by the component's share
+    table = Table(
+        np.repeat(x, len(components), 0),
+        components,
+        np.tile(components, len(x)),
+        p.ravel(),
+    )
+    moments = Moments.of_table(table, storage="per-class", fourth=False, holes=True)
+    expected = e_step_of_patterns(moments, model.group_of, pooled=False)(model)
+    scatters = expected.scatter.values
+    return ComponentSums(
+        weights=moments.weights,
+        sums=expected.sums,
+        scatters=scatters.reshape(len(components), *scatters.shape[-2:]),
+        log_likelihood=float(w @ log_p),
+    )
+
+
+def responsibilities(a: Floats, w: Floats) -> tuple[Floats, Floats]:
+    """Return each row's shares of the components times its weight (n, R), and log p(x) (n,)."""
+    # a_ir = log α_r + log N(x_i; μ_r, Σ_r),  log p(x_i) = log Σ_r exp a_ir
+    log_p = log_sums(a, np.zeros(1, np.intp))[:, 0]
+    # p_ir = w_i exp(a_ir − log p(x_i))
+    return w[:, None] * np.exp(a - log_p[:, None]), log_p
 
 
 class MixtureRun(NamedTuple):
@@ -49,105 +192,6 @@ class MixtureRun(NamedTuple):
     model: GaussianModel
     objectives: list[float]  # log-likelihood plus log prior before each step
     converged: bool
-
-
-def fit_mixtures(
-    table: Table,
-    counts: Sequence[int],
-    settings: MixtureSettings,
-    seed: int,
-    *,
-    quiet: bool = False,
-) -> tuple[MixtureModel, list[MixtureRun]]:
-    """Return mixtures with ``counts`` components per class, and the EM run of each problem."""
-    rng = np.random.default_rng(seed)
-    classes = list(range(table.n_classes))
-    data = MixtureRows.of(table, settings, quiet=quiet)
-    counts = [data.at_most(int(counts[k]), k, quiet=quiet) for k in classes]
-    if not quiet and settings.prior_rows and max(counts) > 1:
-        n_rows = sum(len(rows) for rows in data.rows)
-        warn_of_relative_weights(n_rows, float(table.weights.sum()))
-    if settings.tied is True:
-        problems = [MixtureProblem(settings, data, classes, counts)]
-    else:
-        problems = [MixtureProblem(settings, data, [k], [counts[k]]) for k in classes]
-    runs = [problem.best(rng) for problem in problems]
-    if not quiet and not all(run.converged for run in runs):
-        warn(
-            f"EM stopped after max_iter={settings.max_iter} steps, before it converged: raise "
-            "max_iter or tol",
-            NotConvergedWarning,
-        )
-    components = _joined([run.model for run in runs])
-    class_of = np.repeat(classes, counts)
-    return MixtureModel(data.single.log_priors, components, class_of), runs
-
-
-def _joined(models: list[GaussianModel]) -> GaussianModel:
-    """Return one model with the components of all models."""
-    covariances: list[Covariance] = []
-    group_of = []
-    for model in models:
-        group_of.append(model.group_of + len(covariances))
-        covariances.extend(model.covariances)
-    return replace(
-        models[0],
-        log_priors=np.concatenate([model.log_priors for model in models]),
-        offsets=np.concatenate([model.offsets for model in models]),
-        covariances=tuple(covariances),
-        group_of=np.concatenate(group_of),
-        n_covariance_parameters=sum(model.n_covariance_parameters for model in models),
-    )
-
-
-def choose_counts(table: Table, settings: MixtureSettings, seed: int) -> list[int]:
-    """Return the number of components of each class with the largest held-out likelihood.
-
-    The numbers 1, 2, … are tried until two in a row do not improve on the best. A class with fewer
-    than two rows for each fold has one component.
-    """
-    rng = np.random.default_rng(seed)
-    n_classes = table.n_classes
-    rows = np.concatenate([sampled_rows(rows, rng) for rows in rows_by_class(table)])
-    table = table.take(rows)
-    table = table.with_rows(to_numpy(table.x), table.names)
-    active = np.bincount(table.codes, minlength=n_classes) >= 2 * FOLDS
-    fold = np.where(active[table.codes], ranks_within(table.codes, rng) % FOLDS, -1)
-    best = np.full(n_classes, -np.inf)
-    chosen = np.ones(n_classes, int)
-    for n in range(1, MOST + 1):
-        if not active.any():
-            break
-        counts = np.where(active, n, 1)
-        log_likelihood = _held_out_log_likelihood(table, fold, counts, settings, seed)
-        is_better = active & (log_likelihood > best)
-        best = np.where(is_better, log_likelihood, best)
-        chosen = np.where(is_better, n, chosen)
-        active = active & (chosen > n - 2)
-    return [int(n) for n in chosen]
-
-
-def _held_out_log_likelihood(
-    table: Table,
-    fold: Codes,
-    counts: Codes,
-    settings: MixtureSettings,
-    seed: int,
-) -> Floats:
-    """Return Σ w log p(x | class) over each class's held-out rows, or over all if tied, (K,)."""
-    total = np.zeros(table.n_classes)
-    quick = replace(settings, n_init=1, tol=max(settings.tol, 1e-4))
-    for f in range(FOLDS):
-        model, _ = fit_mixtures(
-            table.take(fold != f), counts.tolist(), quick, seed, quiet=True
-        )
-        held_out = table.take(fold == f)
-        log_p = model.allowing_missing().class_log_density(held_out.x)
-        log_p_of_label = log_p[np.arange(held_out.n_rows), held_out.codes]
-        total += np.bincount(held_out.codes, held_out.weights * log_p_of_label, len(total))
-    if settings.tied is True:
-        return np.full(len(total), total.sum())
-    return total
 
 
 class ClassStart(NamedTuple):
@@ -288,9 +332,11 @@ class MixtureProblem:
             raise TypeError("this problem has no prior yet: take the one that start returns")
         ends = np.cumsum([0, *self.counts])
         models = [model.some(slice(lo, hi)) for lo, hi in pairwise(ends)]
-        # E-step: p_ir = π_r N(x_i; μ_r, Σ_r) / Σ_s π_s N(x_i; μ_s, Σ_s); ``MixtureRows.sums`` of
-        # mixture_e_step.py computes and sums the p_ir tile by tile
-        parts = [self.data.sums(*pair) for pair in zip(rows, models, strict=True)]
+        # E-step: w_r = Σ_i p_ir,  Σ_i p_ir z_i,  Σ_i p_ir z_i z_iᵀ
+        parts = [
+            e_step(self.data, class_rows, of_class)
+            for class_rows, of_class in zip(rows, models, strict=True)
+        ]
         w = np.concatenate([part.weights for part in parts])
         sums = np.concatenate([part.sums for part in parts])
         scatters = np.concatenate([part.scatters for part in parts])
