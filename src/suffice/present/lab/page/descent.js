@@ -118,7 +118,7 @@ export class Descent {
     if (wrong === 0) {
       return "Converged: no row is misclassified.";
     }
-    return `${wrong} of ${z.length} rows are not on their side.`;
+    return `${wrong} of ${z.length} rows are on the wrong side.`;
   }
 
   gradientProgress() {

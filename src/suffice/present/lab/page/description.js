@@ -123,7 +123,7 @@ function modelLines() {
     lines.push(["log-likelihood", fixed(likelihood, 3)]);
   }
   if (model.separated) {
-    lines.push(["separable", "the likelihood has no maximum: penalty 1 in the place of 0"]);
+    lines.push(["separable", "the likelihood has no maximum, so the penalty is 1 instead of 0"]);
   }
   if ("converged" in model) {
     const heading = model.converged ? "converged" : "still wrong";

@@ -77,7 +77,7 @@ function showOtherPoints() {
   const { state } = session;
   rememberPoints();
   setPoints(pointsOfSameSums(state.points, state.dimension, state.points.length));
-  say("Other points, the same counts, means and scatters: the Gaussian models are the same.");
+  say("Other points, but equal counts, means and scatters: so the Gaussian models are equal.");
 }
 
 /** Add the points of another link: a + b. */
@@ -103,7 +103,7 @@ function forgetChosen() {
   session.chosen = null;
   session.hovered = null;
   setPoints(state.points.filter((point) => point !== chosen));
-  say("Forgotten, a − b: the model is as if the point had never been there.");
+  say("The point is forgotten (a − b): the model is as if it had never been added.");
 }
 
 const MOST_LEFT_OUT = 400;
@@ -111,7 +111,7 @@ const MOST_LEFT_OUT = 400;
 function showLeaveOneOut() {
   const { fit } = session;
   if (!fit.settings || fit.x.length > MOST_LEFT_OUT) {
-    say(`Leave-one-out fits as many models as points: at most ${MOST_LEFT_OUT}, on this page.`);
+    say(`Leave-one-out fits a model per point: choose at most ${MOST_LEFT_OUT} points.`);
     return;
   }
   session.leftOut = leaveOneOut();

@@ -174,7 +174,7 @@ export function openAddress() {
     openScene(scene, { ...changes, ...namedSettings(scene, parameters) });
   } catch {
     openScene(scene);
-    say("The state in this address cannot be read: the scene is shown as it begins.");
+    say("The state in this address cannot be read: the scene is shown with its defaults.");
   }
 }
 

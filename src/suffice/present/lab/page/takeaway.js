@@ -86,7 +86,7 @@ export function modelText() {
   const { model } = fit;
   const isPlain = model?.isDensity && model.classes.every((parts) => parts.length === 1);
   if (!isPlain) {
-    return "Only Gaussian classes have parameters to state: choose LDA, QDA or naive Bayes.";
+    return "Only Gaussian classes have such parameters: choose LDA, QDA or naive Bayes.";
   }
   const parts = model.classes.map(([part]) => part);
   return `import suffice as sf
