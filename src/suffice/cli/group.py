@@ -16,7 +16,7 @@ SECTIONS = {
         "compare": "Compare classifiers by cross-validation.",
         "plot": "Draw a figure of labelled rows, or of a model fitted to them.",
         "lecture": "Write a page that teaches LDA and logistic regression on your own table.",
-        "lab": "Open a page to try classifiers: paint points and see how models change.",
+        "lab": "Open a page for trying out classifiers: paint points and see the models change.",
     },
     "Model": {
         "fit": "Fit a classifier and save it.",

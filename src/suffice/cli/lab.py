@@ -38,7 +38,7 @@ def lab(
     *,
     browser: bool,
 ) -> None:
-    """Open a page to try classifiers: paint points and see how models change."""
+    """Open a page for trying out classifiers: paint points and see the models change."""
     if save is not None:
         if data or target:
             msg = "--save writes the page without a table: leave out DATA and --target"

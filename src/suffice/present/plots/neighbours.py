@@ -40,7 +40,7 @@ def effect_of_neighbours(
     theme: Theme = "light",
     ax: Axes | None = None,
 ) -> Axes:
-    """Return axes with the error of nearest neighbours on rows learnt from and rows held out.
+    """Return axes with the error of nearest neighbours on training and on held-out rows.
 
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, figure 2.4.
 

@@ -119,7 +119,7 @@ def real_against_synthetic(
     random_state: int = 0,
     theme: Theme = "light",
 ) -> Array:
-    """Return an array (m, m) of axes: real rows under the diagonal, synthetic ones over it.
+    """Return an array (m, m) of axes: real rows below the diagonal, synthetic rows above it.
 
     The model generates as many rows as there are. If the model is right, the two halves are mirror
     images up to chance. The diagonal shows histograms of both, over all classes.
