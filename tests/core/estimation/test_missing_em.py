@@ -12,9 +12,9 @@ from scipy.stats import multivariate_normal
 from suffice import Moments
 from suffice.core.estimation.estimate import estimate
 from suffice.core.estimation.settings import Settings
-from suffice.core.missing import em as missing_em
-from suffice.core.missing.e_step import observed_log_likelihood
-from suffice.core.missing.em import em
+from suffice.core.missing import iteration
+from suffice.core.missing.em import observed_log_likelihood
+from suffice.core.missing.iteration import em
 from suffice.errors import (
     DegenerateDataWarning,
     InvalidInputError,
@@ -310,7 +310,7 @@ def test_what_cannot_be_learnt_is_refused_or_told(monkeypatch):
     assert np.linalg.eigvalsh(model.covariance_matrices).min() > 0
     with pytest.raises(MissingStatisticsError, match="ledoit-wolf"):
         estimate(Moments.of(x, y), Settings(shrinkage="ledoit-wolf"))
-    monkeypatch.setattr(missing_em, "UNFINISHED", 0.0)
+    monkeypatch.setattr(iteration, "UNFINISHED", 0.0)
     with pytest.warns(NotConvergedWarning, match="EM .* column .* missing='indicator'"):
         estimate(Moments.of(x, y), Settings())
 

@@ -10,7 +10,7 @@ from suffice.core.estimation.fisher import reduced_rank
 from suffice.core.estimation.normal_inverse_wishart import most_probable, predictive
 from suffice.core.estimation.plug_in import EstimationInput, plug_in, require_two_classes
 from suffice.core.estimation.settings import Settings
-from suffice.core.missing.em import completed
+from suffice.core.missing.iteration import completed
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.gaussian import GaussianModel, bic
 from suffice.core.moments import Moments

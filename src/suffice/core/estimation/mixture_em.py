@@ -34,7 +34,7 @@ import numpy as np
 from suffice.core.estimation.k_means import Clusters, k_means
 from suffice.core.estimation.mixture_rows import MixtureRows, sampled_rows
 from suffice.core.estimation.mixture_settings import MixtureSettings
-from suffice.core.missing.e_step import e_step as e_step_of_patterns
+from suffice.core.missing.em import e_step as e_step_of_patterns
 from suffice.core.model.covariance import Covariance, DiagonalCovariance, FullCovariance
 from suffice.core.model.device import device_score
 from suffice.core.model.gaussian import GaussianModel

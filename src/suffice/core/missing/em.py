@@ -1,375 +1,295 @@
-"""Fitting with missing numbers: EM on the sums of each pattern of observed columns.
+"""EM for missing numbers: the E-step and the M-step, on the sums of each pattern of columns.
 
-Let Λ = Σ⁻¹, and let a row have the observed columns o and the missing columns m. The E-step
-(``e_step.py``) computes the expectation
+Let Λ = Σ⁻¹, and let a row have the observed columns o and the missing columns m. Given x_o, x_m is
+Gaussian with
 
-    E x_m = μ_m − W Λ_mo (x_o − μ_o),  with covariance  W = (Λ_mm)⁻¹
+    covariance  W = (Λ_mm)⁻¹        mean  μ_m − W Λ_mo (x_o − μ_o)
 
-and the M-step estimates μ_k = Σ_i E x_i / w_k and Σ_k = Σ_i E (x_i − μ_k)(x_i − μ_k)ᵀ / w_k from
-the expected sums, with the same settings as for complete rows.
+The E-step completes each row with that mean. With z the deviation of the completed row from its
+class mean μ_k, and w its weight, it returns Σ w z, Σ w E[z zᵀ], where E[z zᵀ] = z zᵀ + W, and the
+log-likelihood of the observed numbers, from
 
-Dempster, Laird & Rubin (1977); SQUAREM: Varadhan & Roland (2008), *Scand. J. Stat.* 35.
+    log p(x_o) = −½ (|o| log 2π + log|Σ| + log|Λ_mm| + zᵀ Λ z)
+
+The M-step moves the means and takes the scatters about the new means,
+
+    μ_k ← μ_k + s_k,  s_k = Σ w z / w_k        M_k ← Σ w E[z zᵀ] − w_k s_k s_kᵀ
+
+and estimates covariances from M_k by the same settings as for complete rows. ``iteration.py``
+repeats both steps until they converge. Little & Rubin (2019), section 11.2.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from suffice.core.linalg import resolved, unit_scale
-from suffice.core.missing.e_step import Gaussians, e_step
-from suffice.core.moments import Moments
-from suffice.core.moments.collect import ratio
-from suffice.core.moments.incomplete import Incomplete, with_patterns
-from suffice.core.moments.scatter import Scatter
-from suffice.core.moments.scatter_as_rows import RowScatter
-from suffice.core.moments.two_sum import two_sum
-from suffice.core.text.lists import counted, noun_for, quoted
-from suffice.core.threads import one_blas_thread
-from suffice.errors import (
-    DegenerateDataWarning,
-    InvalidInputError,
-    LostDetailWarning,
-    NotConvergedWarning,
-    warn,
+from suffice.core.linalg import LOG_2PI
+from suffice.core.moments.column_sums import ColumnSums
+from suffice.core.moments.moments import Moments
+from suffice.core.moments.pattern_sums import PatternBlocks
+from suffice.core.moments.scatter import (
+    DiagonalScatter,
+    PerClassScatter,
+    PooledScatter,
+    Scatter,
 )
 from suffice.typing import Codes, Flags, Floats
 
-PRIOR_ROWS = 1e-4  # pseudo-count of the prior: no correlations, variances within classes
-# EM ends when means and covariances change by less than this, in standard deviations
-TOLERANCE = 1e-7
-MOST_STEPS = 500
-UNFINISHED = 1e-4  # EM warns if the last step changed a mean or covariance by more than this
-_NAMED = 4  # most columns or classes that a message names
-MStep: TypeAlias = Callable[[Moments], Gaussians]
+_BLOCK = 1 << 20  # most numbers in the matrices of one batch
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Completion:
-    """Expected sums of complete rows at the end of EM, and the course of the iteration."""
+class Covariance(Protocol):
+    """The methods of a covariance Σ = L Lᵀ that the E-step uses."""
 
-    moments: Moments
-    # log-likelihood of the observed numbers plus the log prior, at each accepted step
-    objectives: tuple[float, ...]
-    steps: int
-    changes: Floats  # change of each column at the last step, in standard deviations  (d,)
+    @property
+    def log_det(self) -> float: ...
+
+    def whiten(self, x: Floats, /) -> Floats: ...
+
+    def dense(self) -> Floats: ...
+
+    def dense_precision(self) -> Floats: ...
 
 
-def completed(
-    moments: Moments,
-    m_step: MStep,
+class Gaussians(Protocol):
+    """Class-conditional Gaussians N(centre + offset_k, Σ_g), where g is the group of class k."""
+
+    @property
+    def centre(self) -> Floats: ...  # (d,)
+
+    @property
+    def offsets(self) -> Floats: ...  # (K, d)
+
+    @property
+    def covariances(self) -> Sequence[Covariance]: ...  # (G,)
+
+    @property
+    def group_of(self) -> Codes: ...  # (K,)
+
+
+class Expected(NamedTuple):
+    """Sums over the completed rows; z is a row's deviation from its class mean in the model."""
+
+    sums: Floats  # Σ w z  (K, d)
+    scatter: Scatter  # Σ w E[z zᵀ]
+    log_likelihood: float  # Σ w log p(x_o | class)
+
+
+EStep: TypeAlias = Callable[[Gaussians], Expected]
+
+
+def e_step(moments: Moments, group_of: Codes, *, pooled: bool) -> EStep:
+    """Return the E-step for these sums; if ``pooled``, it adds the scatters of all classes."""
+    patterns = moments.patterns
+    assert patterns is not None
+    if isinstance(patterns, ColumnSums):
+        column_sums = patterns.column_sums
+        return lambda model: _expected_by_column(moments.weights, column_sums, group_of, model)
+    return _PatternStep(moments, patterns.blocks, group_of, pooled=pooled).expected
+
+
+def moved_to_new_means(expected: Expected, w: Floats, moves: Floats) -> tuple[Floats, Scatter]:
+    """Return how far an M-step moves each mean (K, d), and the scatters about the new means.
+
+    ``w`` holds the weights of the classes (K,). A column moves in a class if ``moves`` (K, d) is 1.
+    """
+    # s_k = Σ w z / w_k,  M_k = Σ w E[z zᵀ] − w_k s_k s_kᵀ
+    shifts = moves * expected.sums / np.where(w > 0, w, 1.0)[:, None]
+    return shifts, expected.scatter.shifted(-w, shifts)
+
+
+def observed_log_likelihood(moments: Moments, model: Gaussians) -> float:
+    """Return Σ w log p(x_o | class), where x_o are the observed numbers of a row."""
+    step = e_step(moments, model.group_of, pooled=len(model.covariances) == 1)
+    return step(model).log_likelihood
+
+
+def _expected_by_column(
+    weights: Floats,
+    column_sums: Moments,
     group_of: Codes,
-    *,
-    diagonal: bool,
-    quiet: bool = False,
-) -> Moments:
-    """Return the expected sums of complete rows, given rows with missing numbers."""
-    assert moments.patterns is not None
-    if diagonal:
-        moments = with_patterns(moments, moments.patterns.by_column(), "diagonal")
-    observed = _observed_columns(moments)
-    _refuse_empty_columns(moments, observed)
-    if not quiet:
-        _warn_of_little_data(moments, observed, group_of)
-    with one_blas_thread():
-        completion = em(moments, m_step, group_of)
-    if not quiet and completion.changes.max(initial=0.0) >= UNFINISHED:
-        worst = int(np.argmax(completion.changes))
-        warn(
-            f"EM for missing values stopped after {completion.steps} steps; column "
-            f"{_names(moments)[worst]!r} still moved by {completion.changes[worst]:.1g} standard "
-            "deviations a step: too few of its values are present; leave it out, set shrinkage, "
-            "or use missing='indicator'",
-            NotConvergedWarning,
-        )
-    return completion.moments
-
-
-def em(
-    moments: Moments,
-    m_step: MStep,
-    group_of: Codes,
-    *,
-    prior_rows: float = PRIOR_ROWS,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_STEPS,
-    accelerated: bool = True,
-) -> Completion:
-    """Return the sums of complete rows at the fixed point of EM."""
-    problem = _Problem(moments, m_step, group_of, prior_rows)
-    state = problem.start()
-    objectives: list[float] = []
-    steps = 0
-    changes: Floats = np.full(moments.n_features, np.inf)
-    while steps < most_steps and changes.max(initial=0.0) > tolerance:
-        first, objective_before = problem.step(state)
-        second, objective_between = problem.step(first)
-        objectives += [objective_before, objective_between]
-        steps += 2
-        changes = np.abs(second - first).max(0, initial=0.0)
-        farther = problem.extrapolated(state, first, second) if accelerated else None
-        state = second
-        if farther is not None and changes.max(initial=0.0) > tolerance:
-            after, objective = problem.step(farther)
-            steps += 1
-            if objective >= objective_between:
-                state = after
-                objectives.append(objective)
-    return Completion(
-        moments=problem.moments_of(problem.without_prior(state)),
-        objectives=tuple(objectives),
-        steps=steps,
-        changes=changes,
+    model: Gaussians,
+) -> Expected:
+    """Return the E-step of naive Bayes: a missing number has its class mean and variance."""
+    w = column_sums.weights
+    deviations = ((column_sums.means - model.centre) + column_sums.means_low) - model.offsets
+    delta = np.where(w > 0, deviations, 0.0)
+    variances = np.stack([np.diagonal(c.dense()) for c in model.covariances])[group_of]
+    # Σ w E[z²] = M_j + w_j δ² + (w − w_j) σ²,  w_j the weight of the rows with feature j
+    squares = column_sums.scatter.values + w * delta**2
+    completed = squares + (weights[:, None] - w) * variances
+    # log N(x; μ, σ²) = −½ (log 2π + log σ² + z² / σ²)
+    log_terms = w * (LOG_2PI + np.log(variances)) + squares / variances
+    return Expected(
+        sums=w * delta,
+        scatter=DiagonalScatter(completed),
+        log_likelihood=-0.5 * float(log_terms.sum()),
     )
 
 
-class _Problem:
-    """EM as an iteration of one array, the state (K + …, d).
+class _Batch(NamedTuple):
+    """Blocks of one group of classes with the same number q of missing columns."""
 
-    The state holds the K class means, about the centre, and then the covariances, all in units of
-    the standard deviations ``unit``.
-    """
+    blocks: Codes  # (n,)
+    pattern: Codes  # position of each block's pattern in ``missing``  (n,)
+    missing: Codes  # missing columns of each pattern  (P, q)
+    with_scatter: Codes  # positions in ``blocks`` of the blocks that have a scatter  (c,)
+    scatters: Codes  # positions of these scatters  (c,)
+
+
+class _PatternStep:
+    """The E-step for sums by pattern of observed columns, prepared for many models."""
 
     def __init__(
         self,
         moments: Moments,
-        m_step: MStep,
+        blocks: PatternBlocks,
         group_of: Codes,
-        prior_rows: float,
+        *,
+        pooled: bool,
     ) -> None:
-        assert moments.patterns is not None
-        pooled = moments.storage == "pooled"
-        diagonal = moments.storage == "diagonal"
-        column_sums = moments.patterns.by_column().column_sums
-        totals = moments.total_variances
-        n_groups = int(group_of.max(initial=0)) + 1
-        self.moments = moments
-        self.m_step = m_step
+        self.blocks = blocks
+        self.weights = moments.weights
+        self.group_of = group_of
+        self.pooled = pooled
         self.centre = moments.grand_mean
-        self.expected = e_step(moments, group_of, pooled=pooled)
-        # group of classes of each covariance in the state  (B,)
-        self.group_of_covariance = np.zeros(1, np.intp) if pooled else group_of
-        # sum of squares and sum of weights of each group and column  (G, d)
-        squares = np.zeros((n_groups, len(totals)))
-        weights = np.zeros((n_groups, len(totals)))
-        np.add.at(squares, group_of, column_sums.scatter.values)
-        np.add.at(weights, group_of, column_sums.weights)
-        within = resolved(ratio(squares.sum(0), weights.sum(0)), self.centre, totals)
-        # 1 if a column varies within a group of classes, else 0  (G, d)
-        variances = resolved(ratio(squares, weights), self.centre, totals)
-        self.varies: Floats = (variances > 0).astype(np.float64)
-        # 1 if a class has values of a column that varies in its group, else 0  (K, d)
-        self.moves = (column_sums.weights > 0) * self.varies[group_of]
-        # standard deviation within classes, or 1 if it is 0  (d,)
-        self.unit = unit_scale(within)
-        # scatter = covariance in the state × scale; scale = weight × units  (B, d, d) or (B, d)
-        units = self.unit**2 if diagonal else self.unit[:, None] * self.unit
-        w = np.array([moments.total_weight]) if pooled else moments.weights
-        self.scale = np.where(w > 0, w, 1.0).reshape(-1, *[1] * units.ndim) * units
-        # variances of the prior in ``unit``: 1 if the column varies in the group, else 0  (G, d)
-        self.prior = self.varies * (within > 0)
-        self.group_weights: Floats = np.bincount(group_of, moments.weights).astype(np.float64)
-        # κ: a pseudo-row has the mean weight of a row; diagonal storage needs no prior
-        mean_weight = moments.total_weight / max(int(moments.counts.sum()), 1)
-        self.prior_rows = 0.0 if diagonal else prior_rows * mean_weight
+        self.z = (blocks.means - self.centre) + blocks.means_low
+        # matrix to which each block's products are added: its class, or 0 if pooled  (N,)
+        self.bins = np.zeros_like(blocks.class_of) if pooled else blocks.class_of
+        # sums of the patterns' scatters  (B, d, d)
+        d = len(self.centre)
+        self.scatters = np.zeros((1 if pooled else len(group_of), d, d))
+        np.add.at(self.scatters, self.bins[blocks.with_scatter], blocks.scatters)
+        block_groups = group_of[blocks.class_of]
+        n_groups = int(group_of.max(initial=0)) + 1
+        self.batches = [list(_batches(blocks, block_groups == g)) for g in range(n_groups)]
 
-    def start(self) -> Floats:
-        """Return the state from available cases; reduce correlations that are not possible."""
-        state = self._state(self.moments.centred_means, self.moments.scatter)
-        if self.scale.ndim == 3:
-            C = self._covariances(state)
-            least = np.linalg.eigvalsh(self._grouped(C))[:, 0]
-            # (1 − t) C + t I has a smallest eigenvalue of at least 0.01
-            t = np.maximum(0.01 - least, 0.0) / np.maximum(1 - least, 0.99)
-            t = t[self.group_of_covariance, None, None]
-            C += t * (np.eye(len(self.centre)) * C - C)
-        return state
+    def expected(self, model: Gaussians) -> Expected:
+        """Return the expected sums under a model."""
+        blocks = self.blocks
+        w = blocks.weights
+        means = (model.centre - self.centre) + model.offsets
+        z = np.where(blocks.observed, self.z - means[blocks.class_of], 0.0)
+        products = self.scatters.copy()
+        spread = np.zeros_like(products)  # Σ w W, the covariance of the missing values
+        log_dets = np.array([c.log_det for c in model.covariances])[self.group_of]
+        log_terms = float(self.weights @ log_dets)
+        log_terms += LOG_2PI * float(w @ blocks.observed.sum(1))
+        precisions = [c.dense_precision() for c in model.covariances]
+        for precision, batches in zip(precisions, self.batches, strict=True):
+            for batch in batches:
+                log_terms += self._complete(batch, precision, z, products, spread)
+        sums = np.zeros(means.shape)
+        edges = np.searchsorted(blocks.class_of, np.arange(len(means) + 1))
+        for k in np.flatnonzero(np.diff(edges)):
+            members = slice(edges[k], edges[k + 1])
+            wz = w[members, None] * z[members]
+            sums[k] = wz.sum(0)
+            products[self.bins[edges[k]]] += wz.T @ z[members]
+        # Σ w zᵀ Λ z = Σ_g tr(Λ_g Σ w z zᵀ)
+        groups = self.group_of if len(products) > 1 else [0]
+        log_terms += float((np.stack(precisions)[groups] * products).sum())
+        total = products + spread
+        scatter = PerClassScatter(total) if len(total) > 1 else PooledScatter(total[0])
+        return Expected(sums, scatter, -0.5 * log_terms)
 
-    def step(self, state: Floats) -> tuple[Floats, float]:
-        """Return the state after an M-step and an E-step, and the objective of the M-step."""
-        model = self.m_step(self.moments_of(self._with_prior(state)))
-        expected = self.expected(model)
-        w = self.moments.weights
-        # a column without values in a class keeps its mean, which comes from other classes
-        moved = self.moves * expected.sums / np.where(w > 0, w, 1.0)[:, None]
-        offsets = (model.centre - self.centre) + model.offsets + moved
-        new_state = self._state(offsets, expected.scatter.shifted(-w, moved))
-        return new_state, expected.log_likelihood + self._log_prior(model)
-
-    def _with_prior(self, state: Floats) -> Floats:
-        """Return the state after adding the pseudo-rows of the prior."""
-        state = state.copy()
-        if self.prior_rows:
-            # C ← (w C + κ D) / (w + κ)
-            share = self.prior_rows / (self.group_weights + self.prior_rows)
-            share = share[self.group_of_covariance, None, None]
-            C = self._covariances(state)
-            D = self.prior[self.group_of_covariance, :, None] * np.eye(len(self.centre))
-            C += share * (D - C)
-        return state
-
-    def _log_prior(self, model: Gaussians) -> float:
-        """Return the log density of the covariances under the prior, up to a constant."""
-        if not self.prior_rows:
-            return 0.0
-        total = 0.0
-        variances = self.prior * self.unit**2
-        for g in np.flatnonzero(self.group_weights).tolist():
-            covariance = model.covariances[g]
-            precisions = np.square(covariance.whiten(np.eye(len(self.unit)))).sum(1)
-            # inverse Wishart: −½ κ (log|Σ| + tr Σ⁻¹ D)
-            total -= 0.5 * self.prior_rows * (covariance.log_det + precisions @ variances[g])
-        return float(total)
-
-    def moments_of(self, state: Floats) -> Moments:
-        """Return the state as moments of complete rows."""
-        k = self.moments.n_classes
-        scatter = self.moments.scatter
-        assert not isinstance(scatter, RowScatter)  # such sums have no missing numbers
-        values = self._covariances(state) * self.scale
-        high, low = two_sum(self.centre, state[:k] * self.unit)
-        has_rows = self.moments.weights[:, None] > 0
-        return replace(
-            self.moments,
-            means=np.where(has_rows, high, 0.0),
-            means_low=np.where(has_rows, low, 0.0),
-            scatter=type(scatter)(values.reshape(scatter.values.shape)),
-            patterns=None,
-        )
-
-    def extrapolated(self, zeroth: Floats, first: Floats, second: Floats) -> Floats | None:
-        """Return the state that SQUAREM extrapolates; None if a covariance would be invalid."""
-        # s − 2 α r + α² v,  r = s₁ − s₀,  v = (s₂ − s₁) − r,  α = −|r| / |v|
-        r = first - zeroth
-        v = second - 2 * first + zeroth
-        length = float(np.linalg.norm(r))
-        bend = float(np.linalg.norm(v))
-        if not length > bend > 0:
-            return None
-        alpha = length / bend
-        state: Floats = zeroth + 2 * alpha * r + alpha**2 * v
-        C = self._covariances(state)
-        if C.ndim == 2:
-            return state if (C >= 0).all() else None
-        try:  # succeeds if all are positive definite
-            np.linalg.cholesky(self._grouped(C))
-        except np.linalg.LinAlgError:
-            return None
-        return state
-
-    def without_prior(self, state: Floats) -> Floats:
-        """Return the state without directions in which all variance comes from the prior."""
-        if not self.prior_rows:
-            return state
-        state = state.copy()
-        floors = 2 * ratio(np.full(1, self.prior_rows), self.group_weights)
-        C = self._covariances(state)
-        eigenvalues, eigenvectors = np.linalg.eigh(self._grouped(C))
-        for g, (e, V) in enumerate(zip(eigenvalues, eigenvectors, strict=True)):
-            V_kept = V[:, e > max(10 * TOLERANCE, floors[g])]
-            if V_kept.shape[1] < len(V):
-                # P C P, where P = V Vᵀ projects onto the directions in which the rows vary
-                P = V_kept @ V_kept.T
-                members = self.group_of_covariance == g
-                C[members] = P @ C[members] @ P
-        return state
-
-    def _state(self, offsets: Floats, scatter: Scatter) -> Floats:
-        """Return means and scatters as a state; columns that do not vary get exactly zero."""
-        has_rows = self.moments.weights[:, None] > 0
-        means = np.where(has_rows, offsets / self.unit, 0.0)
-        C = scatter.values.reshape(self.scale.shape) / self.scale
-        varies = self.varies[self.group_of_covariance]
-        C = C * varies if C.ndim == 2 else C * varies[:, :, None] * varies[:, None, :]
-        return np.concatenate([means, C.reshape(-1, len(self.unit))])
-
-    def _covariances(self, state: Floats) -> Floats:
-        """Return a view of a state's covariances, (B, d, d), or of their diagonals (B, d)."""
-        return state[self.moments.n_classes :].reshape(self.scale.shape)
-
-    def _grouped(self, C: Floats) -> Floats:
-        """Return each group's covariance (G, d, d); columns that do not vary get variance 1."""
-        w = self.moments.weights if len(C) > 1 else self.group_weights
-        groups = np.zeros((len(self.group_weights), *C.shape[1:]))
-        np.add.at(groups, self.group_of_covariance, w[:, None, None] * C)
-        groups = ratio(groups, self.group_weights[:, None, None])
-        has_rows = self.group_weights[:, None] > 0
-        lacking = np.where(has_rows, 1.0 - self.varies, 1.0)
-        return np.asarray(groups + lacking[:, :, None] * np.eye(len(self.unit)))
+    def _complete(
+        self,
+        batch: _Batch,
+        precision: Floats,
+        z: Floats,
+        products: Floats,
+        spread: Floats,
+    ) -> float:
+        """Fill in the missing deviations of a batch, in place; return Σ w log|Λ_mm|."""
+        w = self.blocks.weights[batch.blocks]
+        bins = self.bins[batch.blocks]
+        lacking = batch.missing[batch.pattern]  # missing columns of each block  (n, q)
+        inner = precision[batch.missing[:, :, None], batch.missing[:, None, :]]  # Λ_mm
+        log_det = np.linalg.slogdet(inner)[1]
+        W = np.linalg.inv(inner)
+        W = (W + np.swapaxes(W, 1, 2)) / 2
+        # z_m = −W Λ_mo z_o
+        pull = np.take_along_axis(z[batch.blocks] @ precision, lacking, axis=1)
+        solved = _solved(inner[batch.pattern], W[batch.pattern], pull[:, :, None])
+        z[batch.blocks[:, None], lacking] = -solved[:, :, 0]
+        variances = w[:, None, None] * W[batch.pattern]
+        _scatter_add(spread, bins, lacking, lacking, variances)
+        if len(batch.with_scatter):
+            patterns = batch.pattern[batch.with_scatter]
+            missing = batch.missing[patterns]
+            # B = −W Λ_mo; B also has the missing columns, but there the scatters are 0
+            B = -_solved(inner[patterns], W[patterns], precision[missing])
+            _complete_scatters(
+                self.blocks.scatters[batch.scatters],
+                B,
+                missing,
+                bins[batch.with_scatter],
+                products,
+            )
+        return float(w @ log_det[batch.pattern])
 
 
-def _names(moments: Moments) -> Sequence[str | int]:
-    return moments.feature_names or range(moments.n_features)
+def _complete_scatters(
+    S: Floats,
+    B: Floats,
+    missing: Codes,
+    bins: Codes,
+    products: Floats,
+) -> None:
+    """Add the missing rows and columns of the completed scatters to ``products``."""
+    # the completed scatter is  (S, S Bᵀ; B S, B S Bᵀ)
+    BS = B @ S
+    BSB = BS @ np.swapaxes(B, 1, 2)
+    d = S.shape[1]
+    all_columns = np.broadcast_to(np.arange(d), (len(S), d))
+    _scatter_add(products, bins, missing, all_columns, BS)
+    _scatter_add(products, bins, all_columns, missing, np.swapaxes(BS, 1, 2))
+    _scatter_add(products, bins, missing, missing, BSB)
 
 
-def _observed_columns(moments: Moments) -> Flags:
-    """Return whether each class has a value in each column, (K, d)."""
-    patterns = moments.patterns
-    assert patterns is not None
-    observed: Flags = patterns.by_column().column_sums.weights > 0
-    return observed
+def _batches(blocks: PatternBlocks, in_group: Flags) -> Iterator[_Batch]:
+    """Yield batches of a group's incomplete blocks, by the number of missing columns."""
+    d = blocks.observed.shape[1]
+    scatter_of = np.full(len(in_group), -1)
+    scatter_of[blocks.with_scatter] = np.arange(len(blocks.with_scatter))
+    n_lacking = (~blocks.observed).sum(1)
+    for q in np.unique(n_lacking[in_group & (n_lacking > 0)]):
+        members = np.flatnonzero(in_group & (n_lacking == q))
+        missing = np.nonzero(~blocks.observed[members])[1].reshape(-1, q)
+        order = np.lexsort(missing.T)
+        members = members[order]
+        missing = missing[order]
+        step = max(_BLOCK // max(q * q, d), 1)
+        for lo in range(0, len(members), step):
+            some_blocks = members[lo : lo + step]
+            lacking = missing[lo : lo + step]
+            is_new = np.append(True, np.any(lacking[1:] != lacking[:-1], axis=1))
+            with_scatter = np.flatnonzero(scatter_of[some_blocks] >= 0)
+            yield _Batch(
+                blocks=some_blocks,
+                pattern=np.cumsum(is_new) - 1,
+                missing=lacking[is_new],
+                with_scatter=with_scatter,
+                scatters=scatter_of[some_blocks[with_scatter]],
+            )
 
 
-def _refuse_empty_columns(moments: Moments, observed: Flags) -> None:
-    """Raise if a column has no value in any class; ``observed`` (K, d) tells which have one."""
-    is_observed = observed.any(0)
-    if not is_observed.all():
-        empty = [_names(moments)[j] for j in np.flatnonzero(~is_observed).tolist()]
-        verb = "has" if len(empty) == 1 else "have"
-        raise InvalidInputError(
-            f"{noun_for(len(empty), 'column')} {quoted(empty, _NAMED)} {verb} no value in any row: "
-            "leave it out"
-        )
+def _solved(matrix: Floats, inverse: Floats, b: Floats) -> Floats:
+    """Return M⁻¹ b for each matrix M, given its inverse; refine once for ill-conditioned M."""
+    x = inverse @ b
+    return x + inverse @ (b - matrix @ x)
 
 
-def _warn_of_little_data(moments: Moments, observed: Flags, group_of: Codes) -> None:
-    """Warn of empty columns, of pairs of columns never observed together, and of lost values."""
-    names = _names(moments)
-    patterns = moments.patterns
-    assert patterns is not None
-    lacking = np.argwhere(~observed & (moments.weights > 0)[:, None])
-    if len(lacking):
-        places = [
-            f"class {moments.classes[k].item()!r} has no value of column {names[j]!r}"
-            for k, j in lacking[:_NAMED]
-        ]
-        if len(lacking) > _NAMED:
-            places.append(f"and {len(lacking) - _NAMED} more")
-        warn(
-            f"{'; '.join(places)}. The mean and variance of the other classes are used instead: "
-            "leave the column out, or use missing='indicator' if its absence is informative",
-            DegenerateDataWarning,
-        )
-    pairs = _unobserved_pairs(patterns, observed, group_of)
-    if len(pairs):
-        named = [f"{names[i]!r} and {names[j]!r}" for i, j in pairs[:_NAMED]]
-        warn(
-            f"{counted(len(pairs), 'pair')} of columns never observed together in some class "
-            f"({'; '.join(named)}): their correlation is inferred from the other columns alone. "
-            "Leave one of them out, or set tied=True, pooling or shrinkage",
-            DegenerateDataWarning,
-        )
-    if moments.cells_lost:
-        worst = np.argsort(-patterns.lost, kind="stable")[:_NAMED]
-        warn(
-            f"{moments.cells_lost} values were left out, because there are more patterns of "
-            f"missing values than are kept (most in {quoted([names[j] for j in worst])}): use "
-            "missing='indicator', or raise max_patterns",
-            LostDetailWarning,
-        )
-
-
-def _unobserved_pairs(patterns: Incomplete, observed: Flags, group_of: Codes) -> Codes:
-    """Return pairs of columns that no row of some group has both of, (P, 2).
-
-    Only columns with values in every class are considered.
-    """
-    weights = patterns.available_sums().product_weights
-    if weights.ndim < 3:  # sums by column have no pairs
-        return np.zeros((0, 2), np.intp)
-    together = np.zeros((int(group_of.max(initial=0)) + 1, *weights.shape[1:]))
-    np.add.at(together, group_of, weights)
-    in_every_class = np.asarray(observed.all(0))
-    is_apart = (together == 0).any(0) & in_every_class[:, None] & in_every_class
-    return np.argwhere(np.triu(is_apart, 1))
+def _scatter_add(
+    into: Floats,
+    bins: Codes,
+    rows: Codes,
+    columns: Codes,
+    values: Floats,
+) -> None:
+    """Add each of the n matrices ``values`` (n, r, c) to into[bin, rows, columns]."""
+    d = into.shape[1]
+    places = (bins[:, None, None] * d + rows[:, :, None]) * d + columns[:, None, :]
+    into += np.bincount(places.ravel(), values.ravel(), into.size).reshape(into.shape)

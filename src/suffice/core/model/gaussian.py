@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from suffice.core.linalg import LOG_2PI
-from suffice.core.missing.e_step import observed_log_likelihood
+from suffice.core.missing.em import observed_log_likelihood
 from suffice.core.model.bayes_error import BayesError, gaussian_error
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.covariance import Covariance, DiagonalCovariance
