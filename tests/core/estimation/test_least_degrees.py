@@ -27,7 +27,7 @@ def test_the_most_probable_covariance_divides_by_degrees_features_and_two():
         scale = np.eye(2) + scatter + 10 / 11 * np.outer(mean, mean)
         found = model.model_.model.covariance_of(k).dense()
         np.testing.assert_allclose(found, scale / 0.5, rtol=1e-12)
-    with pytest.raises(InvalidParameterError, match="too few for a most probable"):
+    with pytest.raises(InvalidParameterError, match="too few for a posterior mode"):
         with_prior(-14.0, "map").fit(X, Y)
 
 
