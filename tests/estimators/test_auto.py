@@ -51,7 +51,7 @@ def test_posteriors_are_an_average_that_sums_to_one(iris):
     np.testing.assert_allclose(p.sum(1), 1, rtol=1e-12)
     assert p.min() > 0
     assert sum(c.weight for c in auto.choices_) == pytest.approx(1)
-    assert "Best:" in auto.explain()
+    assert "The best setting is: pooling" in auto.explain()
     assert "runner-up" in auto.explain()
     np.testing.assert_array_equal(auto.predict(X), auto.classes_[p.argmax(1)])
 

@@ -22,6 +22,7 @@ from suffice.core.table.labels import has_label, label_array
 from suffice.core.table.schema import Encoding
 from suffice.core.table.table import numbering_rows
 from suffice.core.text import tables as notebook
+from suffice.core.text.numbers import percent
 from suffice.core.threads import one_blas_thread
 from suffice.errors import InvalidParameterError
 from suffice.estimators import predictor
@@ -294,19 +295,26 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         return super()._learnt() + notebook.html_table(head, rows, "What is averaged", best=0)
 
     def explain(self) -> str:
-        """Return a text that says what was chosen, and by how much it beat the runner-up."""
+        """Return what was chosen, how it compares with the runner-up, and what is averaged."""
         first, *others = self.choices_
         if np.isnan(first.log_loss):
-            return f"Too few rows to compare settings: {first.describe()}."
-        lines = [f"Best: {first.describe()}; held-out log-loss {first.log_loss:.4f}."]
+            return f"There are too few rows to compare settings. Used: {first.describe()}."
+        lines = [
+            f"The best setting is: {first.describe()}.",
+            f"Its held-out log-loss is {first.log_loss:.4f} (standard error "
+            f"{first.log_loss_se:.4f}).",
+        ]
         if others:
             gap = others[0].log_loss - first.log_loss
             lines.append(
-                f"It beat the runner-up ({others[0].describe()}) by {gap:.4f} "
-                f"(± {first.log_loss_se:.4f} from fold to fold)."
+                f"The log-loss of the runner-up is {gap:.4f} higher: {others[0].describe()}."
             )
-        shares = [f"{c.weight:.0%} {c.describe()}" for c in self.choices_ if c.weight > 0]
-        lines.append(f"Averaged: {'; '.join(shares)}.")
+        averaged = [choice for choice in self.choices_ if choice.weight > 0]
+        if len(averaged) > 1:
+            lines.append(
+                f"The posteriors of {len(averaged)} settings are averaged, with weights:"
+            )
+            lines.extend(f"{percent(c.weight):>8}  {c.describe()}" for c in averaged)
         lines.append(self.effort_)
         return "\n".join(lines)
 

@@ -65,8 +65,8 @@ class KernelFeatures:
     @property
     def name(self) -> str:
         return (
-            f"{self.below.name} and a {self.kernel} kernel of width {self.width:g} "
-            f"at {len(self.landmarks)} rows"
+            f"{self.below.name} and a {self.kernel} kernel of width {self.width:g}, centred at "
+            f"{len(self.landmarks)} rows"
         )
 
     @property
@@ -164,7 +164,8 @@ class Softened:
     @property
     def name(self) -> str:
         return (
-            f"{self.below.name}, indicators with {self.share:g} times a fair coin's variance"
+            f"{self.below.name}, with {self.share:g} times the variance of a fair coin added to "
+            "each indicator"
         )
 
     def apply(self, x: Array) -> Floats:

@@ -51,10 +51,14 @@ class Effort:
         return 2 * self.n_folds * n_untied * k * each
 
     def describe(self, n_rows: int) -> str:
+        compared = (
+            f"All settings were compared by {self.n_folds}-fold cross-validation on {n_rows:,} "
+            "rows"
+        )
         if self.poolings == POOLINGS:
-            return f"Evaluated on {self.n_folds} folds of {n_rows:,} rows."
+            return f"{compared}."
         poolings = ", ".join(f"{pooling:g}" for pooling in self.poolings)
         return (
-            f"Evaluated on {self.n_folds} folds of {n_rows:,} rows, at pooling {poolings} "
-            "only: more would take too much arithmetic."
+            f"{compared}, with pooling {poolings} only, because more settings would take too "
+            "long."
         )
