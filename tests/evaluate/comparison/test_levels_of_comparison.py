@@ -243,13 +243,17 @@ def test_a_balanced_accuracy_of_rows_that_share_training_rows():
     assert_rate(is_alarm, 0.04, 0.07)
 
 
-@pytest.mark.parametrize(("auc", "least", "most"), [(0.5, 0.0, 0.02), (0.75, 0.6, 1.0)])
-def test_a_threshold_of_useless_posteriors_is_rarely_offered(auc, least, most):
+@pytest.mark.parametrize(
+    ("auc", "overlap", "least", "most"),
+    [(0.5, 0.0, 0.0, 0.02), (0.5, 1.0, 0.0, 0.02), (0.75, 0.0, 0.6, 1.0)],
+)
+def test_a_threshold_of_useless_posteriors_is_rarely_offered(auc, overlap, least, most):
     rng = np.random.default_rng(12)
-    shift = np.sqrt(2) * stats.norm.ppf(auc)
     truth = np.arange(60) % 2
     is_offered = []
     for _ in range(600):
+        # other training rows add a share to the variance of the area
+        shift = np.sqrt(2) * stats.norm.ppf(auc) + 0.266 * np.sqrt(overlap) * rng.normal()
         p = stats.norm.cdf(rng.normal(size=60) + shift * truth)
         area = np.mean(p[truth == 1][:, None] > p[truth == 0])
         model = SimpleNamespace(
@@ -257,7 +261,7 @@ def test_a_threshold_of_useless_posteriors_is_rarely_offered(auc, least, most):
             folds=np.arange(60) % 5,
             auc=area,
             n_rows=60,
-            effective_rows=60.0,
+            effective_rows=60 / (1 + overlap),
         )
         is_offered.append(_useful_threshold(model) is not None)
     assert_rate(is_offered, least, most)

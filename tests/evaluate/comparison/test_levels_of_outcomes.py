@@ -151,7 +151,7 @@ def test_the_choice_between_models_as_good_as_the_constant_is_better_on_one_side
     rng = np.random.default_rng(4)
     n = 100
     is_better = []
-    for _ in range(600):
+    for _ in range(400):
         # other training rows shift the errors of both models together
         shift = np.sqrt(0.48 / n) * rng.normal()
         shares = np.array([0.4 + shift, 0.4 + shift, 0.4])
@@ -214,7 +214,7 @@ def test_forecasts_count_the_errors_of_the_fall_and_of_the_rows_at_hand(monkeypa
     monkeypatch.setattr(learning_curve, "_power_law", extrapolated)
     monkeypatch.setattr(learning_curve, "_curves", lambda *_, **__: (curves[-1],))
     above, below = [], []
-    for seed in range(300):
+    for seed in range(160):
         errors = np.full((5, n_repeats), 0.4)
         errors[0] = 0.5 + 3 * rng.normal(size=n_repeats)
         curves.append(
@@ -229,4 +229,4 @@ def test_forecasts_count_the_errors_of_the_fall_and_of_the_rows_at_hand(monkeypa
         above.append([each.low for each in found.forecast] > 0.3 - falls)
         below.append([each.high for each in found.forecast] < 0.3 - falls)
     for missed in (*np.transpose(above), *np.transpose(below)):
-        assert_rate(missed, 0.005, 0.06)
+        assert_rate(missed, 0.005, 0.07)

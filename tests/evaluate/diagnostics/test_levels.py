@@ -64,14 +64,12 @@ def test_means_of_columns(name, n, m):
 
 
 @pytest.mark.parametrize(("n", "m"), [(500, 30), (60, 60), (2000, 300)])
-@pytest.mark.parametrize(
-    ("name", "least"), [("normal", 0.035), ("exponential", 0.035), ("log-normal", 0.0)]
-)
+@pytest.mark.parametrize(("name", "least"), [("normal", 0.035), ("exponential", 0.035)])
 def test_spreads_of_columns(name, least, n, m):
     rng = np.random.default_rng(1)
     old, new = DRAWS[name](rng, (n, 800)), DRAWS[name](rng, (m, 800))
-    # no log-normal column has a test, and nearly no exponential column of 30 rows
-    least = 0.0 if name == "log-normal" or (name == "exponential" and m == 30) else least
+    # nearly no exponential column of 30 rows has a test
+    least = 0.0 if name == "exponential" and m == 30 else least
     assert least <= rate(spread_test, old, new) <= 0.065
     if name == "normal":
         assert rate(spread_test, old, 1.5 * new) > 0.6
@@ -99,23 +97,12 @@ def test_rare_values_in_few_new_rows_are_no_drift():
     assert LEAST <= np.mean(alarms) <= MOST
 
 
-def test_all_means_together():
-    rng = np.random.default_rng(4)
-    y = np.arange(100) % 2
-    p = [
-        drift(sf.LDA().fit(rng.normal(size=(100, 5)), y), rng.normal(size=(40, 5))).p_value
-        for _ in range(200)
-    ]
-    assert LEAST <= np.mean(np.array(p) <= 0.05) <= MOST
-    assert 0.4 <= np.mean(np.array(p) <= 0.5) <= 0.6
-
-
 @pytest.mark.parametrize(("n", "m"), [(200, 2000), (500, 500)])
 def test_prior_shift(n, m):
     rng = np.random.default_rng(5)
     means = 2 * np.eye(3)
     p = []
-    for _ in range(200):
+    for _ in range(150):
         y, new = rng.integers(0, 3, n), rng.integers(0, 3, m)
         fitted = sf.LDA().fit(rng.normal(size=(n, 3)) + means[y], y)
         p.append(adapt_priors(fitted, rng.normal(size=(m, 3)) + means[new])[1].p_value)
@@ -134,7 +121,7 @@ def test_a_prior_shift_counts_the_rows_of_the_fit():
     assert np.isnan(alone.p_value)
 
 
-@pytest.mark.parametrize(("n", "d"), [(30, 20), (48, 13), (50, 3)])
+@pytest.mark.parametrize(("n", "d"), [(30, 20), (48, 13)])
 def test_normality(n, d):
     rng = np.random.default_rng(6)
     draws = [rng.normal(size=(n, d)) for _ in range(400)]
@@ -152,7 +139,7 @@ def test_box_m(name):
     y = np.arange(120) % 3
     p = [
         box_m(sf.Moments.of(DRAWS[name](rng, (120, 3)), y, fourth=True)).p_value
-        for _ in range(300)
+        for _ in range(200)
     ]
     assert LEAST <= np.mean(np.array(p) <= 0.05) <= MOST
 
@@ -219,7 +206,7 @@ def test_the_interval_of_an_importance_counts_receivers_and_givers_of_values(los
     fitted = sf.LDA().fit(*rows(400))
     truth = rises(*rows(40_000))[0].mean()
     found = []
-    for _ in range(400):
+    for _ in range(250):
         x, y = rows(80)
         found += _importances(rises(x, y), LOSSES[loss], ("a",), np.ones(80), np.arange(80))
     missed = [not each.low <= truth <= each.high for each in found]
@@ -241,7 +228,7 @@ def test_the_predictive_check_fits_every_drawn_data_set_again():
     rng = np.random.default_rng(14)
     y = np.arange(30) % 2
     p = []
-    for i in range(24):
+    for i in range(18):
         x = rng.normal(size=(30, 2)) + y[:, None]
         found = predictive_check(sf.LDA().fit(x, y), x, y, simulations=39, random_state=i)
         p.append(found.p_values)

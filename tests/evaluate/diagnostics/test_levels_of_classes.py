@@ -34,19 +34,19 @@ def box_tests(rng, sizes, d, n_repeats, *, fourth):
 @pytest.mark.parametrize(("sizes", "d"), [((3, 4), 1), ((5, 5, 6), 2)])
 def test_box_m_of_few_rows_without_fourth_moments(sizes, d):
     rng = np.random.default_rng(0)
-    assert_uniform([t.p_value for t in box_tests(rng, sizes, d, 1000, fourth=False)])
+    assert_uniform([t.p_value for t in box_tests(rng, sizes, d, 600, fourth=False)])
 
 
 def test_the_chi_square_of_box_m():
     rng = np.random.default_rng(1)
-    found = box_tests(rng, (60, 60), 2, 1000, fourth=False)
+    found = box_tests(rng, (20, 20), 4, 600, fourth=False)
     assert_uniform([test.chi_square.p_value for test in found])
 
 
 @pytest.mark.parametrize(("sizes", "d"), [((10, 10), 1), ((8, 8, 8), 1)])
 def test_box_m_of_few_rows_with_fourth_moments(sizes, d):
     rng = np.random.default_rng(2)
-    p = np.array([test.p_value for test in box_tests(rng, sizes, d, 1500, fourth=True)])
+    p = np.array([test.p_value for test in box_tests(rng, sizes, d, 800, fourth=True)])
     assert_rate(p <= 0.05, 0.03, 0.06)
     assert_rate(p <= 0.01, 0.002, 0.015)
 
@@ -55,7 +55,7 @@ def test_box_m_of_columns_with_uneven_tails():
     rng = np.random.default_rng(3)
     y = np.arange(90) % 3
     p = []
-    for _ in range(1200):
+    for _ in range(500):
         x = rng.normal(size=(90, 3))
         x[:, 0] = rng.standard_t(4, 90)
         p.append(box_m(sf.Moments.of(x, y, fourth=True)).p_value)
@@ -68,7 +68,7 @@ def test_wilks_lambda_of_few_normal_rows(sizes, d):
     y = np.repeat(np.arange(len(sizes)), sizes)
     p = [
         class_separation(sf.Moments.of(rng.normal(size=(len(y), d)), y)).p_value
-        for _ in range(1200)
+        for _ in range(800)
     ]
     assert_uniform(p)
 
@@ -86,8 +86,14 @@ def test_half_of_the_normal_classes_are_in_the_smaller_half(n, d, least, most):
 def test_normality_of_few_rows_is_adjusted_for_both_of_its_tests():
     rng = np.random.default_rng(6)
     y = np.repeat(["a"], 30)
-    p = [normality(rng.normal(size=(30, 4)), y).p_value for _ in range(600)]
+    p = [normality(rng.normal(size=(30, 4)), y).p_value for _ in range(400)]
     assert_rate(np.array(p) <= 0.05, 0.025, 0.065)
+
+
+def test_the_skewness_and_kurtosis_of_one_normal_column_are_two_tests():
+    rng = np.random.default_rng(17)
+    p = [marginal_p_value(rng.normal(size=(50, 1))) for _ in range(600)]
+    assert_rate(np.array(p) <= 0.05, 0.03, 0.075)
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
@@ -149,7 +155,7 @@ def test_calibration_of_weighted_rows():
 def test_coefficients_and_odds_ratios_of_logistic_regression():
     rng = np.random.default_rng(12)
     p, above, below = [], [], []
-    for _ in range(500):
+    for _ in range(350):
         x = rng.normal(size=(120, 2))
         y = (rng.random(120) < 1 / (1 + np.exp(-0.5 * x[:, 1]))).astype(int)
         summary = sf.LogisticRegression(l2=0.0).fit(x, y).summary(x, y)
@@ -213,6 +219,9 @@ EFFECTS = {
     "Box's M": lambda x, y: box_p_value(x * (1 + 2 * y[:, None]), y, fourth=True),
     "Box's M of normal classes": lambda x, y: box_p_value(
         x * (1 + 2 * y[:, None]), y, fourth=False
+    ),
+    "Box's M by χ²": lambda x, y: (
+        box_m(sf.Moments.of(x * (1 + 2 * y[:, None]), y)).chi_square.p_value
     ),
     "Wilks' lambda": lambda x, y: class_separation(sf.Moments.of(x + y[:, None], y)).p_value,
     "prior shift": lambda x, y: (

@@ -149,7 +149,7 @@ def test_all_means_of_five_normal_rows_have_the_level_of_hotellings_test():
         x = rng.normal(mean, size=(n_rows, 2))
         return RowSums(sf.Moments.of(x, np.zeros(n_rows, int)))
 
-    assert_uniform([drift_between(sums(3), sums(2)).p_value for _ in range(1500)])
+    assert_uniform([drift_between(sums(3), sums(2)).p_value for _ in range(1000)])
     p = [drift_between(sums(30), sums(20, mean=1.5)).p_value for _ in range(20)]
     assert_rate(np.array(p) <= 0.05, 0.95, 1.0)
 
@@ -206,7 +206,7 @@ def test_missing_cells_are_no_drift_of_all_means():
         x[rng.random(x.shape) < 0.3] = np.nan
         return sums_of(x)
 
-    p = [drift_between(rows(), rows()).p_value for _ in range(200)]
+    p = [drift_between(rows(), rows()).p_value for _ in range(120)]
     assert_rate(np.array(p) <= 0.05, 0.02, 0.075)
 
 
