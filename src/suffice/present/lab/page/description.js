@@ -109,7 +109,7 @@ function showControls() {
   }
 }
 
-/** Return the lines of the table under "What it says". */
+/** Return the lines of the table under "Results". */
 function modelLines() {
   const { state, fit } = session;
   const { model } = fit;
@@ -126,7 +126,7 @@ function modelLines() {
     lines.push(["separable", "the likelihood has no maximum, so the penalty is 1 instead of 0"]);
   }
   if ("converged" in model) {
-    const heading = model.converged ? "converged" : "still wrong";
+    const heading = model.converged ? "converged" : "not converged";
     lines.push([heading, `after ${model.steps} passes`]);
   }
   for (const { a, b, text, kind } of equations()) {

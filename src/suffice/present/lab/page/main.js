@@ -77,7 +77,7 @@ function showOtherPoints() {
   const { state } = session;
   rememberPoints();
   setPoints(pointsOfSameSums(state.points, state.dimension, state.points.length));
-  say("Other points, but equal counts, means and scatters: so the Gaussian models are equal.");
+  say("These points have the same counts, means and scatters, so the Gaussian models are the same.");
 }
 
 /** Add the points of another link: a + b. */
@@ -86,7 +86,7 @@ function addLink() {
     const others = pointsOfLink(find("#other-link").value.trim());
     rememberPoints();
     setPoints([...session.state.points, ...others]);
-    say(`${others.length} points are added: the sums of both links, a + b.`);
+    say(`${others.length} points are added, and so are their sums (a + b).`);
   } catch (error) {
     say(error.message);
   }
@@ -103,7 +103,7 @@ function forgetChosen() {
   session.chosen = null;
   session.hovered = null;
   setPoints(state.points.filter((point) => point !== chosen));
-  say("The point is forgotten (a − b): the model is as if it had never been added.");
+  say("The point is forgotten (a − b), so the model is the same as if it had never been added.");
 }
 
 const MOST_LEFT_OUT = 400;
@@ -111,7 +111,7 @@ const MOST_LEFT_OUT = 400;
 function showLeaveOneOut() {
   const { fit } = session;
   if (!fit.settings || fit.x.length > MOST_LEFT_OUT) {
-    say(`Leave-one-out fits a model per point: choose at most ${MOST_LEFT_OUT} points.`);
+    say(`Leave-one-out fits one model for each point, so use at most ${MOST_LEFT_OUT} points.`);
     return;
   }
   session.leftOut = leaveOneOut();
