@@ -191,6 +191,8 @@ def _missed(document: Document) -> Iterator[str]:
 
 def _caveats(document: Document) -> Iterator[str]:
     """Yield the parts of each caveat that hold digits, from its own numbers."""
+    n_serious = sum(caveat["severity"] == "serious" for caveat in document["caveat_details"])
+    yield f"the first {n_serious} caveats are serious"
     for caveat in document["caveat_details"]:
         yield from _parts_of_caveat(caveat, document)
 

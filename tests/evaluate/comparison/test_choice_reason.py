@@ -130,7 +130,8 @@ def test_the_headline_is_the_error_of_the_whole_procedure_with_that_of_the_model
             )
             assert found.gains[0].p_value == choice.p_value
             included = "f the model is chosen again for every fold"
-            assert f"{included}, {percent(choice.error)} of held-out rows" in found.headline
+            said = f"{percent(choice.error)} of held-out rows are misclassified i{included}"
+            assert said in found.headline
             assert f"{included}, the error is {percent(choice.error)}" in result.verdict
         else:
             assert (found.error, found.low, found.high) == (model.error, *model.interval)

@@ -353,7 +353,7 @@ def test_numbers_are_the_same_wherever_they_are_told(iris):
     assert found.calibration.calibration_error == pytest.approx(outcome.calibration_error)
     assert outcome.error == found.held_out.error
     assert outcome.log_loss == pytest.approx(found.held_out.log_loss)
-    assert f"calibration error {outcome.calibration_error:.3f}," in str(found.calibration)
+    assert f"calibration error is {outcome.calibration_error:.3f};" in str(found.calibration)
 
 
 def test_parameters_are_counted_once(iris):

@@ -271,7 +271,7 @@ def test_importance_names_the_loss_that_it_is_measured_in(which, request):
     )
     known = report.judgement.importance
     assert [(i.name, i.value, i.low, i.high) for i in drawn.items] == [
-        (i.feature, i.mean, i.low, i.high) for i in known
+        (i.feature, i.mean, i.low, i.high) for i in known[:8]
     ]
     kind = known[0].loss
     assert drawn.style == {"error": "points", "log_loss": "loss"}[kind]

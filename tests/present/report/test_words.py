@@ -125,20 +125,21 @@ def test_coefficients_of_scaled_features_are_not_told_as_of_the_features(rows):
 def test_coefficients_of_many_features_and_classes_are_shown_as_far_as_there_is_room():
     rng = np.random.default_rng(0)
     y = np.arange(360) % 12
-    X = rng.normal(size=(360, 20)) + np.eye(20)[y] * 3
+    X = rng.normal(size=(360, 30)) + np.eye(30)[y] * 3
     X[:, 0] *= 0.01  # of hardly any weight in a score, however large its coefficient
     findings = judged(X, y, estimator=sf.LogisticRegression(1.0), models=["NB"])
     section = explanation(findings)
     (table,) = (
-        b for b in section.blocks if "score of each class" in getattr(b, "caption", "")
+        b for b in section.details if "score of each class" in getattr(b, "caption", "")
     )
     names = [row[0] for row in table.rows]
-    assert len(names) == 1 + 10
+    assert "coefficients" in section.more
+    assert len(names) == 1 + 20
     assert names[0] == "intercept"
     assert table.columns == ("", *map(str, range(9)))
     assert table.note.endswith("10 more features not shown. 3 more classes not shown.")
     w = findings.estimator.coef_
-    order = np.argsort(-np.abs(w).max(0) * X.std(0), kind="stable")[:10]
+    order = np.argsort(-np.abs(w).max(0) * X.std(0), kind="stable")[:20]
     assert names[1:] == [f"x{j + 1}" for j in order]
     for row, j in zip(table.rows[1:], order, strict=True):
         np.testing.assert_allclose(row[1:], w[:9, j])

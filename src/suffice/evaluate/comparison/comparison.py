@@ -290,6 +290,8 @@ def _row(outcome: Outcome, difference: Difference | None) -> Row:
     error_se, log_loss_se, brier_se = outcome.standard_errors.tolist()
     low, high = outcome.interval
     approach = "generative" if outcome.is_generative else "discriminative"
+    if outcome.is_of_both_kinds:
+        approach = "both"
     if outcome.name == CONSTANT:
         approach = "neither"
     return {

@@ -73,6 +73,8 @@ class Outcome:
     notes: tuple[str, ...]
     groups: Codes | None = None  # group of each held-out row  (m,)
     singular_warnings: tuple[str, ...] = ()  # warnings about singular covariances
+    # whether it may average generative and discriminative models
+    is_of_both_kinds: bool = False
 
     @property
     def means(self) -> Floats:
@@ -449,6 +451,7 @@ def outcome_of(
         learnt=tuple(result.learnt for result in results) if keep else (),
         notes=tuple(notes),
         groups=None if folds.groups is None else folds.groups[held_out.rows],
+        is_of_both_kinds=model.is_of_both_kinds,
     )
 
 

@@ -283,6 +283,11 @@ class ComparedModel:
         return any(hasattr(core(self.estimator), name) for name in DENSITIES)
 
     @property
+    def is_of_both_kinds(self) -> bool:
+        """Whether it may average generative and discriminative models."""
+        return type(core(self.estimator)).__name__ == "AutoClassifier"
+
+    @property
     def travels(self) -> bool:
         """Whether a worker process would give the same fit.
 

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 from suffice.core.decision.error_intervals import LEVEL
 from suffice.core.decision.predictions import Predictions
-from suffice.core.text.lists import counted, listed, python_scalar
+from suffice.core.text.lists import counted, listed, noun_for, python_scalar
 from suffice.core.text.numbers import exact_number, p_statement, percent, percentage_points
 from suffice.core.text.numbers import loss as loss_text
 from suffice.evaluate.comparison.caveats import OFTEN, Caveat, Severity
@@ -72,17 +72,20 @@ def _recommendation(comparison: Comparison) -> str:
         f"The constant classifier has an error of {percent(comparison.baseline.error)} "
         f"({p_statement(standing.error.p_value)})."
     )
-    errors = f"{model.name}. {_stated_error_in_words(standing.error)} {constant}"
+    errors = f"{_stated_error_in_words(standing.error)} {constant}"
     if standing.error.includes_choice:
         errors = f"{errors} {_own_error_in_words(model)}"
     if standing.usable == "no":
         return (
-            "No model is significantly better than the constant classifier by error, log-loss or "
-            f"balanced accuracy on {counted(comparison.n_rows, 'row')}. By its rule, suffice would "
-            f"choose this model: {errors}"
+            f"Not recommended: {model.name}. It is not significantly better than the constant "
+            "classifier by error, log-loss or balanced accuracy on "
+            f"{counted(comparison.n_rows, 'row')}. {errors}"
         )
     word = "Recommended" if standing.usable == "yes" else "Recommended with care"
-    return f"{word}: {errors}{_better_otherwise(model.name, standing, model.n_rows)}"
+    return (
+        f"{word}: {model.name}. {errors}"
+        f"{_better_otherwise(model.name, standing, model.n_rows)}"
+    )
 
 
 def _stated_error_in_words(stated: StatedError) -> str:
@@ -240,6 +243,7 @@ class Standing(NamedTuple):
     """
 
     usable: Usable
+    n_serious: int  # number of serious caveats
     error: StatedError
     # measures by which it is significantly better than the constant classifier
     better: tuple[Measure, ...]
@@ -259,6 +263,11 @@ class ClassRecall:
     def misses_half(self) -> bool:
         """Whether at least half of the rows of the class are missed."""
         return 2 * self.n_found <= self.of
+
+    @property
+    def is_often_missed(self) -> bool:
+        """Whether more than a third of the rows of the class are missed."""
+        return self.n_found < (1 - OFTEN) * self.of
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,8 +379,8 @@ class Verdict:
         interval = f"95 % interval {percent(self.low)} to {percent(self.high)}"
         if self.includes_choice:
             return (
-                f"if the model is chosen again for every fold, {error} of {self._rows} are "
-                f"misclassified ({interval})"
+                f"{error} of {self._rows} are misclassified if the model is chosen again for "
+                f"every fold ({interval})"
             )
         return f"it misclassifies {error} of {self._rows} ({interval})"
 
@@ -399,13 +408,32 @@ class Verdict:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Sentences on a useful threshold, the reason for this model, and the price of choosing."""
+        """Sentences on a useful threshold, doubts about this model, and why it was chosen."""
         why = self.reason
         if self.choice is not None:
             why = f"{self.reason} {self._price_of_choice(self.choice)}"
-        if self.threshold is None:
-            return (why,)
-        return self._at_threshold(self.threshold), why
+        threshold = [] if self.threshold is None else [self._at_threshold(self.threshold)]
+        doubts = [self._why_with_care()] if self.usable == "with care" else []
+        return (*threshold, *doubts, why)
+
+    def _why_with_care(self) -> str:
+        """Return which conditions of the verdict "can be used" the model does not meet."""
+        doubts = []
+        if "error" not in self.standing.better:
+            doubts.append(
+                "it does not make significantly fewer errors than the constant classifier"
+            )
+        often_missed = [f"{each.label}" for each in self.recalls if each.is_often_missed]
+        if often_missed:
+            classes = noun_for(len(often_missed), "class")
+            doubts.append(
+                f"it misses more than a third of {classes} {listed(often_missed, FEW)}"
+            )
+        n_serious = self.standing.n_serious
+        if n_serious:
+            which = "caveat is" if n_serious == 1 else f"{n_serious} caveats are"
+            doubts.append(f"the first {which} serious")
+        return f"Why with care: {listed(doubts)}."
 
     def _price_of_choice(self, choice: ChoiceEstimate) -> str:
         error = percent(choice.error)
@@ -468,7 +496,6 @@ def verdict_on(
     if chosen and tested is None:
         choice = comparison.choice
     standing = standing_of(comparison, choice, first=first)
-    misses_a_class = any(recall.misses_half for recall in standing.recalls)
     if chosen:
         protocol = comparison.protocol
         reason = reason_for(comparison)
@@ -486,7 +513,7 @@ def verdict_on(
         protocol=protocol,
         standing=standing,
         auc=model.auc,
-        threshold=_useful_threshold(model) if misses_a_class else None,
+        threshold=_useful_threshold(model, standing.recalls),
         reason=reason,
         caveats=_all_different(serious, _sentences(comparison.caveats, "minor"), last),
     )
@@ -502,14 +529,13 @@ def standing_of(
     recalls = _recalls(model.held_out)
     better = tuple(gain.measure for gain in gains if gain.is_better)
     worst = most_missed(recalls)
-    misses_often = worst.n_found < (1 - OFTEN) * worst.of
-    has_serious_caveat = first or _sentences(comparison.caveats, "serious")
+    n_serious = len({*first, *_sentences(comparison.caveats, "serious")})
     usable: Usable = "no"
-    if "error" in better and not has_serious_caveat and not misses_often:
+    if "error" in better and not n_serious and not worst.is_often_missed:
         usable = "yes"
     elif better:
         usable = "with care"
-    return Standing(usable, stated, better, gains, recalls)
+    return Standing(usable, n_serious, stated, better, gains, recalls)
 
 
 def _stated_error(
@@ -582,10 +608,11 @@ def _counted_once(rows: Predictions) -> Floats:
     return np.asarray(1 / np.bincount(rows.rows)[rows.rows])
 
 
-def _useful_threshold(model: Outcome) -> Threshold | None:
+def _useful_threshold(model: Outcome, recalls: Sequence[ClassRecall]) -> Threshold | None:
     """Return the threshold with the highest balanced accuracy for the rarer of two classes.
 
-    None without posteriors, or if their ranking of the rows is not better than chance.
+    None if this class is not often missed, without posteriors, or if their ranking of the rows is
+    not better than chance.
     """
     rows = model.held_out
     n_folds = int(model.folds.max()) + 1
@@ -594,6 +621,9 @@ def _useful_threshold(model: Outcome) -> Threshold | None:
     once = _counted_once(rows)
     counts = np.bincount(rows.truth, once, 2)
     rare = int(counts.argmin())
+    rare_label = python_scalar(rows.classes[rare])
+    if not any(each.is_often_missed for each in recalls if each.label == rare_label):
+        return None
     # se² ≤ A (1 − A) / min(n₀, n₁)  (Birnbaum & Klose 1957)
     bound = model.auc * (1 - model.auc) / counts[rare] * model.n_rows / model.effective_rows
     if not model.auc - 2 * np.sqrt(bound) > 0.5:
@@ -610,7 +640,7 @@ def _useful_threshold(model: Outcome) -> Threshold | None:
     is_called = rows.posteriors[:, rare] >= value
     is_rare = rows.truth == rare
     return Threshold(
-        label=python_scalar(rows.classes[rare]),
+        label=rare_label,
         n_found=int(np.rint(once @ (is_called & is_rare))),
         of=round(counts[rare]),
         value=value,

@@ -46,10 +46,6 @@ def _learning_curve(findings: Findings) -> page.Plot | None:
     if growth is None:
         return None
     sizes = growth.sizes.astype(float)
-    expected_sizes = np.array([forecast.n_rows for forecast in growth.forecast], float)
-    expected_errors = np.array([forecast.error for forecast in growth.forecast])
-    low = 100 * np.array([forecast.low for forecast in growth.forecast])
-    high = 100 * np.array([forecast.high for forecast in growth.forecast])
     observed = page.Series(
         name="observed",
         shape="line",
@@ -57,6 +53,21 @@ def _learning_curve(findings: Findings) -> page.Plot | None:
         y=100 * growth.error,
         tips=_error_tips(sizes, growth.error),
     )
+    if findings.verdict.usable == "no":
+        return page.Plot(
+            key="growth",
+            caption=(
+                "Error on held-out rows against the number of training rows, after training on "
+                f"part of the rows (mean of {growth.n_repeats} random splits)."
+            ),
+            x=page.Axis("training rows", float(sizes[0]), float(sizes[-1]), log=True),
+            y=page.Axis("error, %", 0.0, min(100.0, 105 * float(growth.error.max()))),
+            series=(observed,),
+        )
+    expected_sizes = np.array([forecast.n_rows for forecast in growth.forecast], float)
+    expected_errors = np.array([forecast.error for forecast in growth.forecast])
+    low = 100 * np.array([forecast.low for forecast in growth.forecast])
+    high = 100 * np.array([forecast.high for forecast in growth.forecast])
     expected = page.Series(
         name="expected",
         shape="line",

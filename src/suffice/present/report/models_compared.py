@@ -77,7 +77,7 @@ def _table_of_models(findings: Findings) -> page.DataTable:
             "calibration error of the most probable class. Size: number of free parameters. Fit: "
             "time for one fold. Generative models describe the columns of each class and derive "
             "posteriors by Bayes' rule; discriminative models describe the posteriors or "
-            "boundaries alone."
+            "boundaries alone. AutoClassifier may average both."
         ),
         marked=tuple(chosen),
     )

@@ -1,0 +1,70 @@
+"""What is open on the page and what is folded, and which charts a verdict allows."""
+
+import numpy as np
+import pytest
+
+import suffice as sf
+from suffice.present.report.blocks import DataTable, Intervals, Plot
+from suffice.present.report.documented_table import DocumentedTable
+from suffice.present.report.explanation import explanation
+from suffice.present.report.findings import ReportSettings, judge
+from suffice.present.report.how_sure import how_sure
+
+
+def judged(X, y, **settings):
+    data = DocumentedTable.of(X, y)
+    return judge(data, data, ReportSettings(cv=5, progress=False, **settings))
+
+
+@pytest.fixture(scope="module")
+def wide():
+    rng = np.random.default_rng(0)
+    y = np.arange(240) % 2
+    X = rng.normal(size=(240, 12))
+    X[:, :3] += y[:, None]
+    return judged(X, y, models=["logistic"])
+
+
+def test_coefficients_are_folded(wide):
+    section = explanation(wide)
+    assert not any(isinstance(block, DataTable) for block in section.blocks)
+    (table,) = (block for block in section.details if isinstance(block, DataTable))
+    assert table.caption.startswith("Coefficients: ")
+    assert len(table.rows) == 13
+    assert "coefficients" in section.more
+
+
+def test_importance_of_more_than_eight_columns_is_folded(wide):
+    section = explanation(wide)
+    (shown,) = (block for block in section.blocks if isinstance(block, Intervals))
+    (whole,) = (block for block in section.details if isinstance(block, Intervals))
+    assert "Shown are the 8 largest of 12 columns." in shown.note
+    assert "Shown" not in whole.note
+    names = [item.name for item in whole.items]
+    assert len(names) == 12
+    assert [item.name for item in shown.items] == names[:8]
+    assert "importance of more columns" in section.more
+
+
+def test_nothing_is_forecast_for_a_model_that_is_not_to_be_used():
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    for X, is_forecast in (
+        (rng.normal(size=(120, 2)), False),
+        (rng.normal(size=(120, 2)) + 2 * y[:, None], True),
+    ):
+        findings = judged(X, y, models=["LDA"])
+        assert (findings.verdict.usable == "no") != is_forecast
+        section = how_sure(findings, "", ())
+        growth = next(b for b in section.blocks if isinstance(b, Plot) and b.key == "growth")
+        assert ("expected" in {series.name for series in growth.series}) == is_forecast
+        assert ("Expected" in growth.caption) == is_forecast
+
+
+def test_the_page_of_an_average_counts_it_as_of_both_kinds():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 2)) + 2 * y[:, None]
+    result = sf.compare(X, y, models=["AutoClassifier", "LDA"], cv=2, progress=False)
+    approaches = {row["model"]: row["approach"] for row in result.rows()}
+    assert approaches == {"AutoClassifier": "both", "LDA": "generative", "constant": "neither"}
