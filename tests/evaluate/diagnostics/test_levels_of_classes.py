@@ -3,6 +3,8 @@
 The null distributions are exact, or nearly so: an error of one degree of freedom shows.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.levels import assert_exact_rate, assert_rate, assert_uniform
@@ -116,6 +118,7 @@ def test_p_values_of_twenty_replicates_are_ranks():
     p = simulated_p_values(statistics[0], statistics[1:])
     for rank in (1, 2, 10, 20):
         assert_exact_rate(p <= rank / 21 + 1e-9, rank / 21)
+    assert_exact_rate(p <= 0.05, 1 / 21)
 
 
 def test_a_predictive_check_is_adjusted_for_both_of_its_tests():
@@ -199,6 +202,16 @@ def test_each_feature_of_each_class_is_checked_at_its_level():
     # the ranks of a statistic among 20 are equally likely
     for rank in (1, 2, 10, 19):
         assert_exact_rate(p <= rank / 20 + 1e-9, rank / 20)
+
+
+def test_real_rows_unlike_all_drawn_ones_are_an_alarm():
+    check = check_of_exchangeable_data_sets(np.random.default_rng(18))
+    values = np.random.default_rng(19).random((200, 60, 4))
+    values[0] += 1.0
+    unlike = replace(check, values=values)
+    assert unlike.p_value <= 0.05
+    assert all(row["p_value"] <= 0.05 for row in unlike.rows())
+    assert replace(check, values=-values).p_value > 0.05
 
 
 def test_the_envelope_of_drawn_quantiles_misses_on_each_side_in_two_and_a_half_percent():
