@@ -570,9 +570,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
             raise MissingStatisticsError(
                 "predict_set needs calibration: call calibrate(X, y) after fit"
             )
-        threshold = self._conformity.threshold(coverage)
-        members = 1 - posterior <= threshold * (1 + 1e-12)
-        return PredictionSets(self.classes_, members, coverage)
+        return self._conformity.sets(self.classes_, posterior, coverage)
 
     def with_priors(self, priors: Priors) -> Self:
         """Return a copy with other priors, without a refit."""

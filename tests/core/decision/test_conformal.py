@@ -138,3 +138,11 @@ def test_rows_held_out_are_judged_by_the_model_as_it_is(iris, tmp_path):
     # a label that fit never saw is as strange as can be
     fitted.calibrate(X[1::2], np.full(75, "other"), held_out=True)
     assert fitted.predict_set(X, 0.9).sizes.tolist() == [3] * 150
+
+
+def test_a_set_holds_the_classes_whose_score_is_at_most_the_threshold():
+    scores = NonconformityScores(np.arange(1, 10) / 10, np.ones(9))
+    posteriors = np.array([[0.7, 0.2, 0.1], [0.2, 0.4, 0.4], [0.05, 0.05, 0.9]])
+    sets = scores.sets(np.array(["a", "b", "c"]), posteriors, 0.8)  # q = 0.8, the 8th of 9
+    assert sets.to_list() == [["a", "b"], ["a", "b", "c"], ["c"]]
+    assert scores.sets(np.array(["a", "b", "c"]), posteriors, 0.95).sizes.tolist() == [3, 3, 3]

@@ -1,4 +1,11 @@
-"""Sets of classes that contain the true class with a given probability (conformal prediction)."""
+"""Sets of classes that contain the true class with a given probability (conformal prediction).
+
+With n held-out rows (x_i, y_i), coverage c and p the posterior, the set of a new row x is
+
+    {k : 1 − p(k∣x) ≤ q},  q the ⌈(n + 1) c⌉-th smallest of the scores 1 − p(y_i∣x_i)
+"""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Self
@@ -43,6 +50,13 @@ class NonconformityScores:
         if position == len(reached):
             return np.inf
         return float(self.scores[position])
+
+    def sets(self, classes: Labels, posteriors: Floats, coverage: float) -> PredictionSets:
+        """Return the set of each row with these posteriors (n, K)."""
+        # k is in the set if 1 − p(k∣x) ≤ q; a score equal to q may differ from it by rounding
+        q = self.threshold(coverage)
+        members = 1 - posteriors <= q * (1 + 1e-12)
+        return PredictionSets(classes, members, coverage)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,14 @@
-"""Bayesian estimates of Gaussian classes: parameters at the mode, or integrated out."""
+"""Bayesian estimates of Gaussian classes: parameters at the mode, or integrated out.
+
+With the prior Σ ~ IW(Ψ, ν), μ_k ∣ Σ ~ N(m, Σ / κ) and the sums of K classes that share Σ,
+
+    κ_k = κ + w_k,  m_k = (κ m + w_k x̄_k) / κ_k,  ν ← ν + Σ_k w_k
+    Ψ ← Ψ + Σ_k (M_k + κ w_k / κ_k · (x̄_k − m)(x̄_k − m)ᵀ)                   (``posteriors``)
+    mode: μ_k = m_k,  Σ = Ψ / (ν + d + 1 + K)                                 (``map_covariance``)
+    predictive: Student t with f = ν − d + 1 degrees, mean m_k and shape Ψ (κ_k + 1) / (κ_k f)
+
+``core/model/student.py`` computes the log density of the Student t.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Contributions of columns to a row's log odds, and of features to a divergence."""
+"""Contributions of columns to a row's log odds, and of features to a divergence.
+
+The columns of a reference row are replaced by those of the explained row, group by group. With
+a_g the log odds after the groups 1 … g are replaced, and b_g after they are put back in the same
+order, the part of group g is ½ [(a_g − a_{g−1}) − (b_g − b_{g−1})]. All parts add up to the
+difference between the log odds of the row and those of the reference row.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,8 +33,9 @@ def parts_of_log_odds(forwards: Floats, backwards: Floats) -> Floats:
     Shapley values.
     """
     parts = np.empty(forwards.shape)
-    # forwards starts at the reference row, and backwards ends there
+    # log odds of the reference row = a_0 = b_G: forwards starts there, and backwards ends there
     parts[:, 0] = 0.5 * (forwards[:, 0] + backwards[:, -1])
+    # part_g = ½ [(a_g − a_{g−1}) − (b_g − b_{g−1})]
     parts[:, 1:] = 0.5 * (np.diff(forwards, axis=1) - np.diff(backwards, axis=1))
     return parts
 

@@ -1,4 +1,11 @@
-"""Remove rows from moments; raise if rows were never added or too many digits are lost."""
+"""Remove rows from moments; raise if rows were never added or too many digits are lost.
+
+``merged`` of ``merging.py`` subtracts the sums of the part b from those of the total a:
+
+    w = w_a − w_b,  δ = μ_b − μ_a,  μ = μ_a − (w_b/w) δ,  M = M_a − M_b − (w_a w_b/w) δ δᵀ
+
+This file checks before that b can be a part of a, and afterwards how many digits are left.
+"""
 
 from __future__ import annotations
 

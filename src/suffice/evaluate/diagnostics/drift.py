@@ -1,4 +1,10 @@
-"""Have the rows changed since a model was fitted? Tests of each column and of all columns."""
+"""Have the rows changed since a model was fitted? Tests of each column and of all columns.
+
+``column_tests.py`` computes the p-value of each column: of equal means (Student's t, corrected for
+skewness and kurtosis), of equal spreads (an F test, corrected for kurtosis), and of equal shares of
+levels and of missing values (Fisher's exact test, or Pearson's X²). Holm's method adjusts them.
+``_hotelling`` tests all means together, T² = δᵀ (S/n₁ + S/n₂)⁻¹ δ.
+"""
 
 from __future__ import annotations
 
