@@ -271,7 +271,7 @@ def test_the_likelihood_of_moments_is_the_sum_over_their_rows():
     total = known.log_joint(x)[np.arange(300), k].sum()
     moments = Moments.of(x, k, storage="per-class")
     assert known._log_likelihood(moments) == pytest.approx(total, rel=1e-12)
-    with pytest.raises(FeatureMismatchError, match="the model reads 8 features"):
+    with pytest.raises(FeatureMismatchError, match="the model has 8 features"):
         known._log_likelihood(moments.select([0, 1]))
 
 

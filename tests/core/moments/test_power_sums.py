@@ -110,5 +110,5 @@ def test_rows_of_weight_zero_are_absent_even_if_unusable():
 def test_unknown_transforms_are_refused():
     with pytest.raises(InvalidParameterError, match="'box-cox'"):
         Moments.of(X, Y, power="box-cox")
-    with pytest.raises(FeatureMismatchError, match="knows 2 features"):
+    with pytest.raises(FeatureMismatchError, match="fitted to 2 features"):
         Moments.of(X, Y, power=PowerTransform([1.0, 1.0]))

@@ -143,5 +143,5 @@ def test_what_is_no_bijection_is_refused(arguments, found):
 
 
 def test_rows_of_other_width_are_refused():
-    with pytest.raises(InvalidParameterError, match="knows 2 features"):
+    with pytest.raises(InvalidParameterError, match="fitted to 2 features"):
         PowerTransform([1.0, 1.0]).apply(np.zeros((3, 3)))
