@@ -105,6 +105,19 @@ def test_decimal_commas_of_a_file_without_names_separate_no_cells(file, separato
         summarize(file(longer), target="column_2", text=TextFormat(header=False))
 
 
+def test_a_name_that_is_too_long_is_refused_with_its_line(file):
+    text = f"{'a' * 200_000},t\n1,u\n2,v\n"
+    with pytest.raises(InvalidInputError, match=r"line 1 cannot be split.*--delimiter"):
+        summarize(file(text), target="t")
+
+
+def test_a_line_longer_than_a_cell_may_be_is_split(file):
+    names = [f"{j:0>100}a" for j in range(1_500)]
+    text = "\n".join([",".join(names), ",".join(["1"] * 1_500), ""])
+    assert len(text.split("\n")[0]) > 1 << 17
+    assert open_source(file(f"{text}")).sample.width == 1_500
+
+
 def test_commas_that_are_no_decimal_marks_separate_cells(file):
     for text in ("1,a|b,u\n2,c|d,v\n", "a|b,1\nc|d,2\n", "1,2|\n3,4|\n"):
         sample = open_source(file(text), TextFormat(header=False)).sample

@@ -57,7 +57,14 @@ class Layout:
         if separator is None:
             separator, remarks = _guess_separator(body[:_JUDGED_LINES], label)
         reader = csv.reader((f"{line}\n" for line in lines[start:]), delimiter=separator)
-        first = [cell.strip().removeprefix("\ufeff").strip() for cell in next(reader)]
+        try:
+            first = [cell.strip().removeprefix("\ufeff").strip() for cell in next(reader)]
+        except csv.Error as error:
+            raise InvalidInputError(
+                f"{label}: line {start + 1:,} cannot be split into cells by {separator!r} "
+                f"({error}): name the separator with --delimiter, and the lines before the table "
+                "with --skip-rows (TextFormat(delimiter=…, skip_rows=…) in Python)"
+            ) from error
         if len(first) > MOST_COLUMNS:
             raise InvalidInputError(
                 f"{label} has {len(first):,} columns, and at most {MOST_COLUMNS:,} are read from "
@@ -209,12 +216,13 @@ def _guess_separator(lines: Sequence[str], label: str) -> tuple[str, list[str]]:
 
 def _has_decimal_commas(lines: Sequence[str], separator: str) -> bool:
     """Return whether every line has several cells, none with a comma outside a number."""
-    for row in _rows(lines, separator):
+    rows = _rows(lines, separator)
+    for row in rows:
         if sum(bool(cell.strip()) for cell in row) < 2:
             return False
         if any("," in cell and not re.fullmatch(_WITH_DECIMAL_COMMA, cell) for cell in row):
             return False
-    return True
+    return bool(rows)  # none if a cell is too long
 
 
 def _kind_of_first_line(
