@@ -56,8 +56,8 @@ class FullStructure:
         if isinstance(moments.scatter, RowScatter) and moments.scatter.has_few_rows:
             return few_rows_covariances(moments, group_of, regularisation)
         groups = full_groups(moments, group_of)
-        shrunk, sigmas = regularised(groups, moments, group_of, regularisation)
-        variances = np.diagonal(sigmas, axis1=1, axis2=2)
+        shrunk, _ = regularised(groups, moments, group_of, regularisation)
+        variances = np.diagonal(shrunk, axis1=1, axis2=2)
         return factored(shrunk, resolved_variances(variances, moments, group_of), moments)
 
     def n_parameters(self, n_groups: int, n_features: int) -> int:

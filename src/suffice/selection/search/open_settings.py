@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import compress
 from typing import Literal
 
 import numpy as np
 
+from suffice.core.decision.predictions import summed_losses
+from suffice.core.estimation.covariance_structures import FullStructure
 from suffice.core.estimation.settings import Settings, is_open, required_sums
+from suffice.core.estimation.shrinkage import Shrinkage, TargetWord
 from suffice.core.model.views import Plain, PowerTransformed, View
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
@@ -15,7 +19,10 @@ from suffice.core.table.sampling import stratified_sample
 from suffice.core.threads import side_by_side
 from suffice.selection.search.candidates import GaussianCandidate
 from suffice.selection.search.effort import Effort
+from suffice.selection.search.left_out_shrinkage import LeftOutRows
 from suffice.selection.search.regularisation_grid import (
+    FINE_SHRINKAGES,
+    MOST_FEATURES,
     POOLINGS,
     SHRINKAGES,
     STRONG_SHRINKAGES,
@@ -28,11 +35,16 @@ from suffice.selection.search.temperatures import (
     WIDE_SPREAD,
     best_temperature,
 )
+from suffice.selection.validation.copies import Copies
 from suffice.selection.validation.folds import Folds
 from suffice.selection.validation.held_out import held_out_losses
 from suffice.typing import Floats
 
 MOST_ROWS = 6_000  # number of rows on which settings are evaluated, at most
+_FEWEST_FEATURES = 100  # with fewer features, folds are left out instead of single rows
+_MOST_COPIES = 0.1  # share of rows that may be copies if single rows are left out
+_LARGEST_SHARE = 0.5  # of one row in the variance of a feature, for rows to be left out singly
+_SHRINKAGES_OF_TARGETS = (0.3, 0.7, 0.95)  # to compare two targets
 
 
 def choose_settings(settings: Settings, table: Table, *, seed: int = 0) -> Settings:
@@ -45,18 +57,30 @@ def choose_settings(settings: Settings, table: Table, *, seed: int = 0) -> Setti
 def best_candidate(settings: Settings, table: Table, *, seed: int = 0) -> GaussianCandidate:
     """Return the allowed candidate with the lowest held-out log-loss."""
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
-    folds = Folds.stratified(rows, Effort.of(rows).n_folds, seed)
     is_wide = rows.n_rows < FEW_ROWS_A_FEATURE * rows.n_features
-    has_few_rows = rows.n_rows < rows.n_features
-    settings_list = _closed_settings(
-        settings, STRONG_SHRINKAGES if has_few_rows else SHRINKAGES
-    )
+    if is_wide:
+        rows = _with_few_copies_removed(rows)
+    folds = Folds.stratified(rows, Effort.of(rows).n_folds, seed)
     temperatures = HIGH_TEMPERATURES if is_wide else TEMPERATURES
     if not isinstance(settings.temperature, str):
         temperatures = np.array([float(settings.temperature)])
     candidates: list[GaussianCandidate] = []
     for view in _views(settings.power, rows, seed):
-        losses = _view_losses(view, settings_list, folds, temperatures)
+        view_settings = settings
+        if is_wide and rows.n_features > MOST_FEATURES and _takes_any_target(settings):
+            view_settings = _with_target(settings, view, rows, seed)
+        losses = None
+        if is_wide and _is_left_out_one_by_one(view_settings, rows):
+            settings_list = _closed_settings(view_settings, FINE_SHRINKAGES)
+            losses = _left_out_losses(view, settings_list, folds, temperatures)
+        if losses is not None:
+            has_full_rank = np.isfinite(losses[0, :, 0, 0])
+            losses = losses[:, has_full_rank]
+            settings_list = list(compress(settings_list, has_full_rank))
+        else:
+            shrinkages = STRONG_SHRINKAGES if is_wide else SHRINKAGES
+            settings_list = _closed_settings(view_settings, shrinkages)
+            losses = _view_losses(view, settings_list, folds, temperatures)
         if losses is None:
             return GaussianCandidate.unjudged(view, settings_list[-1])
         candidates += at_best_temperature(
@@ -130,6 +154,104 @@ def _closed_settings(settings: Settings, grid: Sequence[float]) -> list[Settings
         for pooling in poolings
         for shrinkage in shrinkages
     ]
+
+
+def _with_few_copies_removed(rows: Table) -> Table:
+    """Return the rows without copies of earlier rows; all rows if many are copies."""
+    copies = Copies.of(rows)
+    if copies is None or copies.n_rows > _MOST_COPIES * rows.n_rows:
+        return rows
+    _, first = np.unique(copies.set_of, return_index=True)
+    return rows.take(np.sort(first))
+
+
+def _takes_any_target(settings: Settings) -> bool:
+    """Whether shrinkage is open, and one full covariance shared by all classes is shrunk."""
+    return settings.shrinkage == "auto" and _shares_full_covariance(settings)
+
+
+def _shares_full_covariance(settings: Settings) -> bool:
+    is_full = isinstance(settings.structure, FullStructure)
+    return is_full and settings.is_plug_in and settings.tied_classes is True
+
+
+def _with_target(settings: Settings, view: View, rows: Table, seed: int) -> Settings:
+    """Return the settings with the target that has the lower log-loss on two folds.
+
+    The features of an embedding share one unit, and those of small variance are mostly noise: with
+    variances of their own, the target would give them the same weight as all others.
+    """
+    targets: tuple[TargetWord, ...] = ("diagonal", "identity")
+    shrunk = [
+        replace(settings, shrinkage=Shrinkage(gamma, target))
+        for target in targets
+        for gamma in _SHRINKAGES_OF_TARGETS
+    ]
+    folds = Folds.stratified(rows, 2, seed)
+    losses = _view_losses(view, shrunk, folds, HIGH_TEMPERATURES)
+    if losses is None:
+        return settings
+    least = losses.mean(0)[:, :, 1].min(1).reshape(len(targets), -1).min(1)
+    if least.argmin() == 0:
+        return settings
+    return replace(settings, shrinkage=Shrinkage("auto", "identity"))
+
+
+def _is_left_out_one_by_one(settings: Settings, rows: Table) -> bool:
+    """Whether each row is left out alone, instead of folds."""
+    target = settings.regularisation.target
+    return (
+        is_open(settings.intensity)
+        and _shares_full_covariance(settings)
+        and (target.keeps_variances or settings.shrinkage == Shrinkage("auto", "identity"))
+        and settings.divisor == "mle"
+        and rows.n_features >= _FEWEST_FEATURES
+        and rows.weight is None
+        and np.bincount(rows.codes, minlength=rows.n_classes).min() > 1
+        and Copies.of(rows) is None
+    )
+
+
+def _left_out_losses(
+    view: View,
+    settings_list: Sequence[Settings],
+    folds: Folds,
+    temperatures: Floats,
+) -> Floats | None:
+    """Return the losses of all settings on the rows of every fold, each row left out, (F, C, T, 3).
+
+    They are infinite for a singular covariance. None if the target depends on single rows.
+    """
+    table = folds.table.with_rows(view.apply(folds.table.x))
+    keeps_variances = settings_list[0].regularisation.target.keeps_variances
+    left_out = LeftOutRows.of(table, keeps_variances=keeps_variances)
+    if keeps_variances and left_out.largest_share > _LARGEST_SHARE:
+        return None
+    fixed = [settings.regularisation.shrinkage.fixed for settings in settings_list]
+    losses = np.full((len(folds.splits), len(fixed), len(temperatures), 3), np.inf)
+    settings = settings_list[0]
+    for i, scores in enumerate(left_out.scores(np.array(fixed, np.float64))):
+        if scores is None:
+            continue
+        scores += _left_out_log_priors(settings, table)
+        for f, (_, test) in enumerate(folds.splits):
+            weights = np.ones(len(test))
+            fold_scores = scores[:, None, test]
+            summed = summed_losses(fold_scores, table.codes[test], weights, temperatures)
+            losses[f, i] = summed[0] / len(test)
+    return losses
+
+
+def _left_out_log_priors(settings: Settings, table: Table) -> Floats:
+    """Return log π_k without each row, up to a term common to all classes, (K, n)."""
+    counts = np.bincount(table.codes, minlength=table.n_classes).astype(np.float64)
+    a = settings.prior_pseudo_count
+    if a is None:
+        priors = settings.class_priors(table.classes, counts)
+        return np.repeat(np.log(priors)[:, None], table.n_rows, axis=1)
+    weights = np.repeat(counts[:, None] + a, table.n_rows, axis=1)
+    weights[table.codes, np.arange(table.n_rows)] -= 1
+    return np.asarray(np.log(weights))
 
 
 def _views(

@@ -25,6 +25,8 @@ POOLINGS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 SHRINKAGES = (0.0, 0.01, 0.05, 0.15, 0.4, 0.7, 1.0)
 # With fewer rows than features, the best shrinkage is strong, and losses change quickly near 1.
 STRONG_SHRINKAGES = (0.0, 0.05, 0.15, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
+# Where one decomposition serves every shrinkage, more of them are tried.
+FINE_SHRINKAGES = tuple(sorted({*SHRINKAGES, *STRONG_SHRINKAGES, 0.02, 0.1, 0.2, 0.6, 0.98}))
 MOST_FEATURES = 400  # with more features, no matrix per class and fold is tried
 FEW_ROWS = 500  # with fewer rows, every setting is evaluated on every fold
 

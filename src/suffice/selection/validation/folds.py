@@ -191,7 +191,8 @@ class Folds:
 
     def _collect(self, storage: str, *, fourth: bool) -> list[Moments]:
         """Return the moments of every fold's training rows."""
-        n_rows, n_features = self.table.x.shape
+        n_rows = max(len(train) for train, _ in self.splits)
+        n_features = self.table.x.shape[1]
         storage = smallest_storage(storage, n_rows, len(self.classes), n_features)
 
         def moments_of(rows: Codes) -> Moments:

@@ -19,7 +19,7 @@ from suffice.core.estimation.few_rows_estimates import few_rows_covariance_path
 from suffice.core.estimation.groups import full_groups
 from suffice.core.estimation.regularisation import Regularisation, pooled_groups
 from suffice.core.estimation.settings import Settings
-from suffice.core.linalg import rank_tolerance, scaled_cholesky
+from suffice.core.linalg import rank_tolerance, scaled_cholesky, unit_scale
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.linear import discriminant
@@ -78,8 +78,9 @@ def _path_groups(settings_list: Sequence[Settings]) -> list[list[int]]:
 def _has_path(settings: Settings, how: Regularisation) -> bool:
     """Whether the covariance is full and has fixed numbers for pooling and shrinkage."""
     is_full = isinstance(settings.structure, FullStructure)
-    is_fixed = how.shrinkage.fixed is not None and how.target.keeps_variances
-    return settings.is_plug_in and is_full and is_fixed
+    is_fixed = how.shrinkage.fixed is not None
+    is_diagonal = how.target.keeps_variances or settings.tied_classes is True
+    return settings.is_plug_in and is_full and is_fixed and is_diagonal
 
 
 def _model_losses(settings: Settings, fold: Fold, temperatures: Floats) -> Floats:
@@ -170,10 +171,16 @@ def _path_of(
     variances = np.diagonal(sigmas, axis1=1, axis2=2)
     resolved = resolved_variances(variances, train, group_of) > 0
     is_small = len(gammas) * sigmas.size <= _MOST_FILLED
+    if len(sigmas) == 1 and not how.target.keeps_variances:
+        # such a target has variance in every feature
+        pooled_deviations = unit_scale(train.scatter.pooled_diagonal() / train.total_weight)
+        target = how.target.variances(variances, pooled_deviations)[0]
+        return _TiedPath.of(train, sigmas[0], target, gammas)
     if not resolved.all() and (is_small or len(sigmas) > 1):
         return _filled_path(train, group_of, sigmas, resolved, gammas) if is_small else None
     if len(sigmas) == 1:
-        path = _TiedPath.of(train, sigmas[0], resolved[0], gammas)
+        target = np.where(resolved, variances, 0.0)[0]
+        path = _TiedPath.of(train, sigmas[0], target, gammas)
         is_filled = is_small and len(path.places) < len(gammas)
         return _filled_path(train, group_of, sigmas, resolved, gammas) if is_filled else path
     # Σ = diag(s) V diag(e) Vᵀ diag(s),   e(γ) = (1 − γ) e + γ
@@ -211,14 +218,17 @@ class _TiedPath:
     constant_precision: Floats  # R_cc⁻¹  (c, c)
 
     @classmethod
-    def of(cls, train: Moments, sigma: Floats, resolved: Flags, gammas: Floats) -> Self:
-        """Return the models of every γ for which the varying features have full rank."""
-        varying = np.flatnonzero(resolved)
-        constant = np.flatnonzero(~resolved)
-        # Σ = diag(s) V diag(e) Vᵀ diag(s),   e(γ) = (1 − γ) e + γ
-        scale = np.sqrt(np.diagonal(sigma)[varying])
-        correlations = sigma[np.ix_(varying, varying)] / scale / scale[:, None]
-        values, vectors = np.linalg.eigh(correlations)
+    def of(cls, train: Moments, sigma: Floats, target: Floats, gammas: Floats) -> Self:
+        """Return the models of every γ for which the varying features have full rank.
+
+        ``target`` (d,) is the diagonal of T; it is zero for constant features.
+        """
+        varying = np.flatnonzero(target > 0)
+        constant = np.flatnonzero(target <= 0)
+        # T = diag(s²),   Σ = diag(s) V diag(e) Vᵀ diag(s),   e(γ) = (1 − γ) e + γ
+        scale = np.sqrt(target[varying])
+        scaled = sigma[np.ix_(varying, varying)] / scale / scale[:, None]
+        values, vectors = np.linalg.eigh(scaled)
         e = (1 - gammas) * values[:, None] + gammas
         tolerance = rank_tolerance(len(sigma))
         places = np.flatnonzero(e.min(0, initial=1.0) > tolerance)
