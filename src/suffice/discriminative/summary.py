@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from suffice.core.linalg import positive_factor, solve_factored
-from suffice.core.model.gaussian import bic
+from suffice.core.model.information_criteria import aic, bic
 from suffice.core.table.table import Table
 from suffice.core.text.numbers import p_value
 from suffice.core.text.tables import html_table, text_lines, titled_html
@@ -118,7 +118,7 @@ class LogisticSummary:
     @property
     def aic(self) -> float:
         """Akaike's criterion, 2 df − 2 log L."""
-        return 2 * self.degrees_of_freedom - 2 * self.log_likelihood
+        return aic(self.log_likelihood, self.degrees_of_freedom)
 
     @property
     def bic(self) -> float:

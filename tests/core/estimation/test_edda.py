@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 from sklearn.datasets import load_iris
 
 from suffice.core.estimation.edda import FAMILIES, EddaStructure, edda_covariances
-from suffice.core.model.gaussian import bic
+from suffice.core.model.information_criteria import bic
 from suffice.errors import InvalidInputError, NotConvergedWarning
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "edda.json"

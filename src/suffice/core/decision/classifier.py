@@ -21,7 +21,8 @@ from suffice.core.model.contributions import (
     parts_of_log_odds,
     replacements,
 )
-from suffice.core.model.gaussian import GaussianModel, bic
+from suffice.core.model.gaussian import GaussianModel
+from suffice.core.model.information_criteria import aic, bic
 from suffice.core.model.linear import LinearModel, discriminant
 from suffice.core.model.mixture import MixtureModel
 from suffice.core.model.predicted import FilledModel, PredictedModel
@@ -386,7 +387,7 @@ class Classifier:
 
     def aic(self, moments: Moments) -> float:
         """Return Akaike's criterion 2 p − 2 log L, with p parameters: smaller is better."""
-        return 2 * self.n_parameters - 2 * self.log_likelihood(moments)
+        return aic(self.log_likelihood(moments), self.n_parameters)
 
     def bic(self, moments: Moments) -> float:
         """Return Schwarz's criterion p log n − 2 log L, with p parameters: smaller is better."""

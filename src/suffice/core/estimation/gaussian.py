@@ -12,7 +12,8 @@ from suffice.core.estimation.plug_in import EstimationInput, plug_in, require_tw
 from suffice.core.estimation.settings import Settings
 from suffice.core.missing.iteration import completed
 from suffice.core.model.class_model import ClassModel
-from suffice.core.model.gaussian import GaussianModel, bic
+from suffice.core.model.gaussian import GaussianModel
+from suffice.core.model.information_criteria import bic
 from suffice.core.moments import Moments
 from suffice.core.table.schema import Encoding
 from suffice.errors import InvalidInputError, MissingStatisticsError

@@ -1,4 +1,14 @@
-"""Class-conditional Gaussians and their posterior."""
+"""Class-conditional Gaussians: their density, their scores, and their likelihood from moments.
+
+    density      log N(x; μ, Σ) = −½ (d log 2π + log|Σ| + (x − μ)ᵀ Σ⁻¹ (x − μ))
+    quadratic    a_k(x) = log π_k − ½ log|Σ_k| − ½ (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k)
+    linear       a_k(x) = w_kᵀ x + w_k0, if all classes share Σ  (``linear.py``)
+    likelihood   Σ_k w_k (log π_k − ½ (d log 2π + log|Σ_k|)) − ½ Σ_k tr(Σ_k⁻¹ M_k)
+
+In the likelihood, M_k is the scatter about the model's mean μ_k. ``GaussianModel`` computes the
+constants of the scores. ``Whitened`` of ``scoring.py`` computes (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) of all
+rows and classes, and ``posterior.py`` turns scores into posteriors.
+"""
 
 from __future__ import annotations
 
@@ -258,8 +268,3 @@ def _squared_distances(model: GaussianModel, moments: Moments) -> float:
         # tr(Σ⁻¹ M) = Σ_j (L⁻¹ M L⁻ᵀ)_jj
         total += float(np.trace(covariance.whiten(covariance.whiten(scatter).T)))
     return total
-
-
-def bic(log_likelihood: float, n_parameters: float, weight: float) -> float:
-    """Return Schwarz's (1978) criterion p log n − 2 log L: smaller is better."""
-    return float(n_parameters * np.log(weight)) - 2 * log_likelihood

@@ -1,4 +1,7 @@
-"""Squared Mahalanobis distances of rows to the nearest class, and to the mean of all rows."""
+"""Squared Mahalanobis distances of rows to the nearest class, and to the mean of all rows.
+
+``gaussian.py`` states the scores of classes, which contain these distances.
+"""
 
 from __future__ import annotations
 
