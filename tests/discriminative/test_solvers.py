@@ -192,7 +192,7 @@ def test_many_rows_of_separated_classes_are_told():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(60_000, 9))
     y = x[:, 2] > 0.3
-    with pytest.warns(SeparationWarning, match="separated"):
+    with pytest.warns(SeparationWarning, match="separates the classes"):
         fit = LogisticRegression(l2=0).fit(x, y)
     assert fit.separation_.features.tolist() == [2]
 
