@@ -22,7 +22,7 @@ REPEATS = 5
 FEWEST_REPEATS = 2  # before rows are sampled
 MOST_SHOWN = 20  # columns in the result
 MOST_COLUMNS = 200  # tables with more columns get no importance
-# upper limits of rows × columns × repeats that models with an equation and others predict
+# most rows × columns × repeats predicted, by models that predict quickly and by others
 MOST_QUICK_PREDICTIONS = 1_000_000
 MOST_PREDICTIONS = 60_000
 

@@ -1,7 +1,8 @@
 """Exact cross-validation: Gaussian models are computed from fold sums, others are refitted.
 
-The sums of the training rows are those of the other folds added up, see ``sums_without`` in
-``folds.py``.
+The sums of the training rows of fold f are M_{−f} = Σ_{g≠f} M_g, the sums of all rows without those
+of the fold. ``sums_without`` of ``folds.py`` computes them by additions only, so that no digits
+cancel.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
