@@ -277,9 +277,7 @@ class PowerTransform:
         """Apply ``change`` to the rows, block by block, with z = (x − c) / s and its curves."""
         x = np.asarray(rows)
         if x.ndim != 2 or x.shape[1] != self.n_features:
-            msg = (
-                f"rows of shape {x.shape}, but the transform knows {self.n_features} features"
-            )
+            msg = f"rows of shape {x.shape}, but the transform was fitted to {self.n_features} features"
             raise InvalidParameterError(msg)
         out = np.empty(x.shape)
         above, below = self.branches
