@@ -277,8 +277,10 @@ class PowerTransform:
         """Apply ``change`` to the rows, block by block, with z = (x − c) / s and its curves."""
         x = np.asarray(rows)
         if x.ndim != 2 or x.shape[1] != self.n_features:
-            msg = f"rows of shape {x.shape}, but the transform was fitted to {self.n_features} features"
-            raise InvalidParameterError(msg)
+            raise InvalidParameterError(
+                f"the transform was fitted to {self.n_features} features, but the rows have shape "
+                f"{x.shape}"
+            )
         out = np.empty(x.shape)
         above, below = self.branches
         step = max(BLOCK // max(self.n_features, 1), 1)
