@@ -154,3 +154,28 @@ def test_models_and_moments_replace_their_like_and_any_output_an_empty_file(ok, 
     Path("empty.csv").touch()
     ok("sample", "m.suffice", "-o", "empty.csv")
     ok("export", "m.suffice", "--to", "json", "-o", "/dev/null")
+
+
+OVER_LOOP = {
+    "fit": ("fit", "iris", "-o", "loop"),
+    "predict": ("predict", "m.suffice", "mine.csv", "-o", "loop.csv", "--force"),
+    "summarize": ("summarize", "iris", "-o", "loop"),
+    "report": ("report", "iris", "-o", "loop.html", "--force"),
+    "sample": ("sample", "m.suffice", "-o", "loop.csv"),
+    "export": ("export", "m.suffice", "--to", "json", "-o", "loop"),
+    "store": ("store", "add", "loop", "mine.csv", "-t", "species"),
+}
+
+
+@pytest.mark.parametrize("case", OVER_LOOP)
+def test_a_link_to_itself_is_no_output(refused, files, case):
+    for name in ("loop", "loop.csv", "loop.html"):
+        Path(name).symlink_to(name)
+    assert "is a link that leads back to itself" in refused(*OVER_LOOP[case])
+    assert all(Path(name).is_symlink() for name in ("loop", "loop.csv", "loop.html"))
+
+
+def test_a_store_is_no_file(refused, files):
+    line = refused("store", "add", "mine.csv", "mine.csv", "-t", "species")
+    assert "mine.csv is a file, and a store is a folder" in line
+    assert Path("mine.csv").read_bytes() == files["mine.csv"]

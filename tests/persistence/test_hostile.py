@@ -250,6 +250,19 @@ def test_forged_mixtures_are_a_fault_of_the_file(tmp_path, iris, name, change):
         sf.load(path)
 
 
+def test_mixtures_of_shorter_numbers_are_the_same_after_saving_again(tmp_path, iris):
+    path = tmp_path / "short.suffice"
+    sf.MixtureClassifier(n_components=2, random_state=0).fit(*iris).save(path)
+    for name in ("priors", "factors", "offsets", "centre", "class_priors"):
+        reforged(path, **{name: array_of(path, name).astype(np.float32)})
+    loaded = sf.load(path)
+    posterior = loaded.predict_proba(iris[0])
+    assert posterior.dtype == np.float64
+    loaded.save(tmp_path / "again.suffice")
+    again = sf.load(tmp_path / "again.suffice").predict_proba(iris[0])
+    np.testing.assert_array_equal(again, posterior)
+
+
 def test_a_table_with_a_column_twice_is_refused_before_it_is_summed(iris):
     import pandas as pd
 

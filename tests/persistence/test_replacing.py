@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from suffice.errors import InvalidParameterError
 from suffice.persistence import archive
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and links are POSIX's")
@@ -48,6 +49,23 @@ def test_a_link_stays_a_link(tmp_path):
     assert link.is_symlink()
     assert kept.read_text() == "new"
     assert os.listdir(tmp_path / "store") == ["kept"]
+
+
+def test_a_link_that_leads_back_to_itself_is_refused_and_kept(tmp_path):
+    for name, target in (("loop", "loop"), ("there", "back"), ("back", "there")):
+        (tmp_path / name).symlink_to(target)
+    for name in ("loop", "there"):
+        with pytest.raises(InvalidParameterError, match=f"{name} is a link that leads back"):
+            write(tmp_path / name)
+        assert (tmp_path / name).is_symlink()
+    assert len(os.listdir(tmp_path)) == 3
+
+
+def test_a_link_to_a_file_that_is_not_there_writes_that_file(tmp_path):
+    (tmp_path / "link").symlink_to("new")
+    write(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "new").read_text() == "new"
 
 
 @pytest.mark.parametrize("name", ["n" * 250 + ".csv", "é" * 125 + ".csv"])

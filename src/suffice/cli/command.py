@@ -20,6 +20,7 @@ from suffice.cli.options import OUTPUT, SECTIONS, Function, OutputFile, SectionO
 from suffice.cli.terminal import Terminal
 from suffice.core.text.lists import without_passwords
 from suffice.errors import InvalidParameterError, SufficeError, SufficeWarning
+from suffice.persistence.links import followed
 
 _LEAST_MEMORY = 1536 << 20  # least address space, in bytes
 
@@ -242,7 +243,7 @@ def refuse_overwriting(
             if _is_same_or_inside(path, source):
                 msg = f"{path} would replace the input {source}: name another output"
                 raise InvalidParameterError(msg)
-    if len({os.path.realpath(path) for path in outputs}) < len(outputs):
+    if len({followed(path) for path in outputs}) < len(outputs):
         raise InvalidParameterError(
             f"{outputs[0]} is given for two outputs: give each output its own file"
         )

@@ -16,6 +16,7 @@ from typing import IO, Any
 import numpy as np
 
 from suffice.errors import FileFormatError, InvalidParameterError
+from suffice.persistence.links import followed
 from suffice.typing import Array
 
 FORMAT_VERSION = 1
@@ -37,7 +38,7 @@ _WIDEST = 1 << 22  # largest side of an array without content
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file that replaces ``path`` only when it has been written completely."""
     # keep links, the mode of the old file and, if the system allows it, its owner
-    target = Path(os.path.realpath(path))
+    target = followed(path)
     if not target.parent.is_dir():
         raise InvalidParameterError(
             f"there is no folder {str(target.parent)!r} to write {target.name!r} into: create "

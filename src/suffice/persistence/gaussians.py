@@ -103,6 +103,8 @@ def mixture_state(model: MixtureModel) -> dict[str, Array]:
 
 def mixture_from(header: Fields, arrays: Arrays) -> Classifier:
     """Return the classifier of saved mixtures, after checking that its parts match."""
+    floats = ("centre", "offsets", "priors", "class_priors", "factors")
+    arrays = {**arrays, **{name: np.asarray(arrays[name], np.float64) for name in floats}}
     factors = arrays["factors"]
     class_of = arrays["class_of"]
     classes = arrays["classes"]

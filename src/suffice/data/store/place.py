@@ -17,6 +17,7 @@ from suffice.core.text.lists import without_passwords
 from suffice.data.sql.addresses import without_secret
 from suffice.errors import DatabaseError, InvalidParameterError, extra
 from suffice.persistence.archive import replacing
+from suffice.persistence.links import followed
 
 _TABLE = "suffice_moments"  # default table name
 _PATIENCE = 60.0  # seconds that a writer waits for other writers
@@ -50,7 +51,12 @@ class _Folder:
 
     @contextmanager
     def writing(self) -> Iterator[Self]:
-        self.path.mkdir(parents=True, exist_ok=True)
+        root = followed(self.path)
+        if root.exists() and not root.is_dir():
+            raise InvalidParameterError(
+                f"{self.path} is a file, and a store is a folder: name another place"
+            )
+        root.mkdir(parents=True, exist_ok=True)
         with (self.path / "lock").open("ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             for folder, pattern in _NAMES_UNFINISHED.items():  # left by killed writers
