@@ -100,16 +100,18 @@ def refuse_other_columns(
     first: str = "the first part",
 ) -> None:
     """Raise unless two frames have the same columns and kinds, in any order."""
-    for name in expected.columns:
-        if name not in frame.columns:
+    expected_types = expected.schema
+    types = frame.schema
+    for name in expected_types:
+        if name not in types:
             msg = f"{label} lacks the column {name!r} that {first} has: all parts must have it"
             raise InvalidInputError(msg)
-    for name in frame.columns:
-        if name not in expected.columns:
+    for name in types:
+        if name not in expected_types:
             msg = f"{first} lacks the column {name!r} that {label} has: all parts must have it"
             raise InvalidInputError(msg)
-    for name, dtype in expected.schema.items():
-        kind = _contents_of(frame.schema[name])
+    for name, dtype in expected_types.items():
+        kind = _contents_of(types[name])
         wanted = _contents_of(dtype)
         if kind != wanted and EMPTY not in (kind, wanted):
             raise InvalidInputError(

@@ -206,10 +206,11 @@ def _opened_again(file: File, notations: Mapping[str, Notation], *, types_only: 
 def _typed_by_all(first: File, others: Sequence[File]) -> pl.DataFrame:
     """Return the first rows of the first file, with types wide enough for all files."""
     sample = first.sample
+    first_types = sample.schema
     types: dict[str, pl.DataType] = {}
     for other in others:
         for name, dtype in other.sample.schema.items():
-            type_before = types.get(name, sample.schema[name])
+            type_before = types.get(name, first_types[name])
             is_wider = type_before.is_integer() and dtype.is_float()
             if type_before == pl.Null or is_wider:
                 types[name] = dtype
