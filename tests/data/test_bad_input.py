@@ -46,7 +46,7 @@ CASES = {
     "mixed": ("a,b,t\n1,2,x\n2,oops,y\n3,4,x\n", "'b' mixes numbers and text such as 'oops'"),
     "text late": (
         "a,b,t\n" + "1,2,x\n1,3,y\n" * 20000 + "1,oops,x\n",
-        "column 'b' holds 'oops' where its first rows",
+        "column 'b' holds 'oops' but values of another type in",
     ),
     "nothing to learn": (
         "a,t\nu,x\nu,y\nu,x\n",
@@ -135,7 +135,7 @@ def test_an_empty_target_is_refused():
 @pytest.mark.parametrize("name", ["data.parquet", "data.feather"])
 def test_a_file_that_lies_about_its_format_is_named(file, name):
     refused(
-        file("a,b,t\n1,2,x\n", name), f"{name} cannot be read .*of the format its name says"
+        file("a,b,t\n1,2,x\n", name), f"{name} cannot be read .*its extension names its format"
     )
 
 
@@ -209,7 +209,7 @@ def test_a_label_that_ends_in_nothing_is_no_second_class_of_that_name():
 def test_a_word_among_truth_values_far_down_is_named(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("x,t,y\n" + "1,true,a\n2,false,b\n" * 6000 + "1,yes,a\n")
-    with pytest.raises(InvalidInputError, match="column 't' holds 'yes' where its first rows"):
+    with pytest.raises(InvalidInputError, match="column 't' holds 'yes' but values of another type in"):
         summarize(path, "y")
 
 

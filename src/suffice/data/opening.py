@@ -33,10 +33,12 @@ def open_source(
         return source
     in_database = is_database(source)
     if table is not None and not in_database:
-        msg = "a table or query goes with the address of a database, such as duckdb:FILE"
+        msg = "a table or query is allowed only with the address of a database, such as duckdb:FILE"
         raise InvalidParameterError(msg)
     if compute.database != "auto" and not in_database and not is_table(source):
-        msg = f"on={compute.database!r} goes with a table of a database: leave it out"
+        msg = (
+            f"on={compute.database!r} is allowed only for a table of a database: leave it out"
+        )
         raise InvalidParameterError(msg)
     if isinstance(source, (str, Path)):
         if in_database:

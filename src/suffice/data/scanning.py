@@ -130,8 +130,8 @@ def _explained(complaint: str, label: str) -> str:
             column = match["column"]
             value = match["value"].rstrip(MALFORMED)
             return (
-                f"{label}: column {column!r} holds {quote(value)} where its first rows hold "
-                f"something else: correct it, declare {quote(value)} as missing, or ignore the "
+                f"{label}: column {column!r} holds {quote(value)} but values of another type in "
+                f"its first rows: correct it, declare {quote(value)} as missing, or ignore the "
                 "column"
             )
     if "invalid utf-8" in complaint:
@@ -147,4 +147,7 @@ def _explained(complaint: str, label: str) -> str:
     if "empty CSV" in complaint:
         return f"{label} is empty: it needs a line of column names and rows"
     reason = complaint.splitlines()[0] if complaint else "no reason given"
-    return f"{label} cannot be read ({reason}): is it whole, and of the format its name says?"
+    return (
+        f"{label} cannot be read ({reason}): check that it is complete, and that its extension "
+        "names its format"
+    )

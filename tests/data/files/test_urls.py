@@ -116,6 +116,6 @@ def test_a_file_with_a_damaged_page_is_named(tmp_path, group):
     )
     path.write_bytes(data)
     with pytest.raises(
-        InvalidInputError, match=r"bad\.parquet cannot be read .*: is it whole"
+        InvalidInputError, match=r"bad\.parquet cannot be read .*: check that it is complete"
     ):
         sf.summarize(path, "t")

@@ -290,7 +290,7 @@ def test_the_choice_is_stated_and_can_be_overridden(sqlite, duckdb, caplog):
     assert place_for("auto", engine_of(sqlite), 100_000)[0] == "local"
     with pytest.raises((InvalidInputError, InvalidParameterError), match="device"):
         summarize(table, "y", on="magic")
-    with pytest.raises(InvalidParameterError, match=r"on='database' goes with a table"):
+    with pytest.raises(InvalidParameterError, match=r"on='database' is allowed only for a table"):
         summarize(frame, "y", on="database")
     with pytest.raises(InvalidParameterError, match=r"use on='local'"):
         summarize(table, "y", fourth=True, on="database")

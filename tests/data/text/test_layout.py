@@ -97,9 +97,11 @@ def test_a_separator_that_the_first_line_names_is_taken(file):
 def test_decimal_commas_of_a_file_without_names_separate_no_cells(file, separator):
     rows = [["6208,20", "1,5", "w"], ["1,60", "2,5", "u"], ["3,93", "3,5", "w"]]
     text = "\n".join(separator.join(row) for row in rows)
-    with pytest.warns(SufficeWarning, match=r"commas are decimal marks; --delimiter"):
+    with pytest.warns(SufficeWarning, match=r"commas are decimal marks; .*--delimiter"):
         sample = open_source(file(text), TextFormat(header=False)).sample
     assert sample.rows() == [(6208.20, 1.5, "w"), (1.60, 2.5, "u"), (3.93, 3.5, "w")]
+    shorter = f"{text}\n{separator}{separator}v\n1,5\n"
+    assert open_source(file(shorter), TextFormat(header=False)).sample.width == 3
     longer = f"{text}\n1,0{separator}2,0{separator}v{separator}9,0\n"
     with pytest.raises(InvalidInputError, match="line 4"):
         summarize(file(longer), target="column_2", text=TextFormat(header=False))
@@ -137,6 +139,7 @@ HEADERLESS = {
     "words": "vhigh,2,small,unacc\nhigh,2,big,acc\nvhigh,4,small,unacc\nhigh,4,big,acc\n",
     "only words": "big,red\nsmall,blue\nbig,blue\nsmall,red\n",
     "dates": "2024-10-26,red\n2024-10-27,blue\n2024-11-01,green\n",
+    "a date, and text once": "2024-10-26,n.a.,red\n2024-10-27,7,red\n2024-11-01,8,green\n",
     "a unit once": "069,1.25 kg,red\n894,-865,red\n751,-73,blue\n",
 }
 
@@ -168,6 +171,19 @@ def test_a_first_row_is_not_taken_for_names(file, case):
 @pytest.mark.filterwarnings("ignore:the first line:suffice.errors.SufficeWarning")
 def test_names_are_not_taken_for_a_row(file, text):
     assert open_source(file(text)).sample.columns == text.split("\n")[0].split(",")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "24;blue;w\n17;5932.19;w\n175;7271.67;v\n",  # blue has numbers below, and w recurs
+        "NA;w\n5;u\n8;v\n",
+        "NA;w\nred;u\nblue;v\n",
+    ],
+)
+def test_a_first_line_in_doubt_is_said_to_be_names(file, text):
+    with pytest.warns(SufficeWarning, match=r"column names; .*--no-header"):
+        open_source(file(text))
 
 
 SWALLOWED = {

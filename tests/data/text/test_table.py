@@ -54,7 +54,7 @@ def test_a_table_without_header_gets_names(table):
 
 
 def test_whole_numbers_may_be_column_names(table):
-    with pytest.warns(SufficeWarning, match="taken for column names"):
+    with pytest.warns(SufficeWarning, match="read as column names"):
         source = open_source(table("2019,2020,t\n1,2,x\n"))
     assert source.sample.columns == ["2019", "2020", "t"]
 
@@ -315,6 +315,13 @@ def test_a_late_date_of_loose_parts_is_refused_like_an_early_one(table, cell, re
     rows = "".join(f"2024-07-{i % 28 + 1:02},{i}.5,{'uv'[i % 2]}\n" for i in range(10_050))
     with pytest.raises(InvalidInputError, match=re.escape(cell)):
         summarize(table(f"d,x,y\n{rows}{cell},1.5,u\n"), "y")
+
+
+@pytest.mark.parametrize("cell", ["14.02.\r\n2024", "14.02.\n024", "14.\n02.2024"])
+def test_a_late_date_with_a_line_break_is_refused(table, cell, recwarn):
+    rows = "".join(f"{i % 28 + 1:02}.07.2024,{i}.5,{'uv'[i % 2]}\n" for i in range(10_050))
+    with pytest.raises(InvalidInputError, match="column 'd'"):
+        summarize(table(f'd,x,y\n{rows}"{cell}",1.5,u\n'), "y")
 
 
 def test_the_last_row_of_a_short_stream_tells_types_without_a_line_end():

@@ -83,5 +83,5 @@ def test_folds_are_judged_by_the_model_of_the_others(words):
 def test_rows_without_their_levels_are_refused_by_a_model_of_both():
     df, y = table(np.random.default_rng(2), holes=False)
     fitted = sf.GaussianClassifier(covariance="tree").fit(df, y)
-    with pytest.raises(FeatureMismatchError, match="rows have 2 columns, the model reads 6"):
+    with pytest.raises(FeatureMismatchError, match="rows have 2 columns, but the model has 6"):
         fitted.model_.model.posterior(df[["x", "z"]].to_numpy())

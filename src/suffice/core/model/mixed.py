@@ -281,7 +281,7 @@ class MixedModel(WrappedModel):
     def _checked(self, x: RowsLike) -> Floats:
         rows = np.asarray(x, np.float64)
         if rows.shape[1] != self.n_features:
-            msg = f"rows have {rows.shape[1]} columns, the model reads {self.n_features} features"
+            msg = f"rows have {rows.shape[1]} columns, but the model has {self.n_features} features"
             raise FeatureMismatchError(msg)
         return rows
 

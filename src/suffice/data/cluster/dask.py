@@ -97,7 +97,10 @@ def _connected(client: Client) -> Iterator[Client]:
     except (OSError, distributed.CancelledError) as error:
         if isinstance(error, OSError) and error.filename:
             raise
-        msg = f"the Dask scheduler is gone ({error}): start it again, and run the scan again"
+        msg = (
+            f"the Dask scheduler cannot be reached any more ({error}): start it again, and run "
+            "the scan again"
+        )
         raise ClusterError(msg) from error
     except ModuleNotFoundError as error:
         msg = f"the workers lack {error.name!r}: install the same suffice on every worker"

@@ -54,7 +54,10 @@ def _objects(url: str) -> list[str]:
     if has_magic(url):
         return names
     if any("/_delta_log/" in name for name in names):
-        msg = f"{url} is a Delta table, whose log says which rows count: name delta:{url}"
+        msg = (
+            f"{url} is a Delta table, whose log lists the current files: use the address "
+            f"delta:{url}"
+        )
         raise InvalidInputError(msg)
     return [name for name in names if not _is_hidden(name.removeprefix(folder).split("/"))]
 

@@ -76,7 +76,8 @@ class Layout:
         remarks += remarks_on_header
         if encoding == _WESTERN and text.encoding is None:
             remarks.append(
-                f"{label} is not UTF-8: read as {encoding}; --encoding says otherwise"
+                f"{label} is not UTF-8: it is read as {encoding}; if this is wrong, set "
+                "--encoding"
             )
         is_utf8 = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
         has_old_line_ends = b"\r" in head and b"\n" not in head
@@ -118,14 +119,14 @@ def _has_header(
     cells = quoted(first, 3)
     if kind == "row":
         remark = (
-            f"the first line of {label} ({cells}) looks like a row: its columns are called "
-            "column_0, …; --header says otherwise"
+            f"the first line of {label} ({cells}) looks like a row, so the columns are called "
+            "column_0, …; if it is a header, set --header"
         )
         return False, [remark]
     if kind == "perhaps names":
         remark = (
-            f"the first line of {label} ({cells}) is taken for column names; --no-header says "
-            "otherwise"
+            f"the first line of {label} ({cells}) is read as column names; if it is a row, set "
+            "--no-header"
         )
         return True, [remark]
     return True, []
@@ -208,21 +209,20 @@ def _guess_separator(lines: Sequence[str], label: str) -> tuple[str, list[str]]:
         return separator, []
     separator = max(others, key=merit)
     remark = (
-        f"{label}: {separator!r} separates the cells, and commas are decimal marks; --delimiter "
-        "says otherwise"
+        f"{label}: {separator!r} separates the cells, and commas are decimal marks; if this is "
+        "wrong, set --delimiter"
     )
     return separator, [remark]
 
 
 def _has_decimal_commas(lines: Sequence[str], separator: str) -> bool:
-    """Return whether every line has several cells, none with a comma outside a number."""
-    rows = _rows(lines, separator)
-    for row in rows:
-        if sum(bool(cell.strip()) for cell in row) < 2:
-            return False
-        if any("," in cell and not re.fullmatch(_WITH_DECIMAL_COMMA, cell) for cell in row):
-            return False
-    return bool(rows)  # none if a cell is too long
+    """Return whether most lines have several cells, and no comma is outside a number."""
+    rows = _rows(lines, separator)  # none if a cell is too long
+    n_several = sum(len([cell for cell in row if cell.strip()]) > 1 for row in rows)
+    if 2 * n_several <= len(rows):
+        return False
+    cells = [cell for row in rows for cell in row if "," in cell]
+    return all(re.fullmatch(_WITH_DECIMAL_COMMA, cell) for cell in cells)
 
 
 def _kind_of_first_line(
@@ -236,25 +236,45 @@ def _kind_of_first_line(
     numbers = [cell for cell in first if _is_number(cell)]
     if any(re.search(r"\d[.,]\d|^[.,]\d", cell) for cell in numbers):
         return "row"
-    recurs = False
+    is_missing = any(cell in missing and cell != "" for cell in first)
+    columns = []  # text cells of the first line, and the values below each
     for j, cell in enumerate(first):
-        if cell in missing or cell in numbers:
-            continue
-        column = [row[j].strip() for row in rows if j < len(row)]
-        below = [value for value in column if value not in missing]
-        is_like_a_value = re.match(_LIKE_A_VALUE, cell) is not None
-        if not is_like_a_value and below and all(_is_number(value) for value in below):
-            return "names"
-        shapes = [_shape(value) for value in below] if is_like_a_value else []
-        if cell in below or _shape(cell) in shapes:
-            recurs = True
+        if cell not in missing and cell not in numbers:
+            below = [row[j].strip() for row in rows if j < len(row)]
+            columns.append((cell, [value for value in below if value not in missing]))
+    if any(_is_like_values(cell, below) for cell, below in columns):
+        return "row"
+    recurs = any(cell in below for cell, below in columns)
+    if any(_is_name_of_numbers(cell, below) for cell, below in columns):
+        return "perhaps names" if recurs or is_missing else "names"
+    if not numbers and recurs:
+        return "row"
     if not numbers:
-        return "row" if recurs else "names"
+        return "perhaps names" if is_missing else "names"
+    return _kind_of_numbers(numbers, rows, recurs=recurs)
+
+
+def _kind_of_numbers(
+    numbers: Sequence[str], rows: Sequence[Sequence[str]], *, recurs: bool
+) -> Literal["names", "perhaps names", "row"]:
+    """Return whether a first line with integers is a header or a row."""
     if all(re.fullmatch(r"\d+", cell) for cell in numbers):  # for example years
         years = [int(cell) for cell in numbers]
         count_up = years == list(range(years[0], years[0] + len(years)))
         return "perhaps names" if (count_up and not recurs) or not rows else "row"
     return "row" if recurs or rows else "names"
+
+
+def _is_name_of_numbers(cell: str, below: Sequence[str]) -> bool:
+    is_name = re.match(_LIKE_A_VALUE, cell) is None
+    return is_name and bool(below) and all(_is_number(value) for value in below)
+
+
+def _is_like_values(cell: str, below: Sequence[str]) -> bool:
+    """Return whether a cell begins like a number and has the shape of a value below it."""
+    if re.match(_LIKE_A_VALUE, cell) is None:
+        return False
+    return _shape(cell) in [_shape(value) for value in below]
 
 
 def _shape(cell: str) -> str:

@@ -579,13 +579,13 @@ def _settled(
             return Numbers(native=True), ""
         remark = (
             f"column {name!r}: reading {quote(example)} as {values[mark]}, since {mark!r} is the "
-            "decimal mark of other columns; --decimal says otherwise"
+            "decimal mark of other columns; if this is wrong, set --decimal"
         )
         return formats[mark], remark
     if has_comma and text.delimiter == ",":
         remark = (
-            f"column {name!r}: reading {quote(example)} as {values['.']}, since ',' separates the "
-            "cells of this file; --decimal says otherwise"
+            f"column {name!r}: reading {quote(example)} as {values['.']}, since ',' separates "
+            "the cells of this file; if this is wrong, set --decimal"
         )
         return formats["."], remark
     if not has_comma and not (text.delimiter == ";" and cells.str.contains(r"^\d+$").any()):

@@ -145,7 +145,7 @@ def _rows_for(estimator: object, X: RowsLike | None) -> tuple[Floats, tuple[str,
         if columns != expected:
             msg = (
                 f"X has the columns {quoted(columns)}, but the classifier was fitted on "
-                f"{quoted(expected)}: give those, in that order"
+                f"{quoted(expected)}: pass these columns in this order"
             )
             raise FeatureMismatchError(msg)
     return np.asarray(rows, np.float64), columns
