@@ -418,8 +418,15 @@ def check_written(
     """Raise unless an undamaged table comes back: its names, its rows, and values beyond doubt."""
     table = found.source.files[0].table
     assert isinstance(table, TextTable)
-    if names is None and is_like_header(rows) and list(table.layout.names) == rows[0]:
-        return  # nothing tells the first row from column names
+    if names is None and len(rows) == 1:
+        return  # nothing tells its separator, or that it is no header
+    is_doubtful = is_like_header(rows) or "--no-header" in " ".join(table.layout.remarks)
+    if (
+        names is None
+        and is_doubtful
+        and list(table.layout.names) == [c.strip() for c in rows[0]]
+    ):
+        return  # nothing tells the first row from column names, or a remark says that it is one
     while rows and not "".join(rows[-1]).strip() and len(rows) > found.copies.height:
         rows.pop()
     if names is not None:
@@ -451,13 +458,8 @@ def _check_values(j: int, values: pl.Series, expected: Sequence[Value]) -> None:
 
 
 def is_like_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether no cell of the first row is a decimal number or occurs again below.
-
-    A single row may always be names.
-    """
+    """Return whether no cell of the first row is a decimal number or occurs again below."""
     first, *others = rows
-    if not others:
-        return True
     for j, cell in enumerate(first):
         if re.search(r"\d[.,]\d", cell) or cell in [row[j] for row in others if j < len(row)]:
             return False

@@ -100,11 +100,16 @@ def test_decimal_commas_of_a_file_without_names_separate_no_cells(file, separato
     with pytest.warns(SufficeWarning, match=r"commas are decimal marks; .*--delimiter"):
         sample = open_source(file(text), TextFormat(header=False)).sample
     assert sample.rows() == [(6208.20, 1.5, "w"), (1.60, 2.5, "u"), (3.93, 3.5, "w")]
-    shorter = f"{text}\n{separator}{separator}v\n1,5\n"
-    assert open_source(file(shorter), TextFormat(header=False)).sample.width == 3
     longer = f"{text}\n1,0{separator}2,0{separator}v{separator}9,0\n"
     with pytest.raises(InvalidInputError, match="line 4"):
         summarize(file(longer), target="column_2", text=TextFormat(header=False))
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.SufficeWarning")
+def test_decimal_commas_separate_no_cells_beside_short_rows(file):
+    text = "1.888,61\tw\n176,10\tw\n\tv\n-1,02\n-57,47\tv\n"
+    sample = open_source(file(text), TextFormat(header=False)).sample
+    assert sample.to_series(0).to_list() == [1888.61, 176.10, None, -1.02, -57.47]
 
 
 def test_a_name_that_is_too_long_is_refused_with_its_line(file):

@@ -26,7 +26,7 @@ _DAYS = (_ISO_DAY, "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y")
 _NAMED_DAYS = ("%B %d %Y", "%B %d, %Y", "%d %B %Y", "%d-%B-%Y", "%d. %B %Y")
 _TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %H:%M:%S%.f", "T%H:%M:%S%.f")
 _SHORT_YEAR = r"^(\d{1,3}\D\d+\D\d{1,3})\b"
-_LOOSE_PART = r"^((?:[-+]|\d+[-/.][-+\s]|\d+[-/.]\d+[-/.][-+\s]).*)$"
+_LOOSE_PART = r"(?s)^((?:[-+]|\d+[-/.][-+\s]|\d+[-/.]\d+[-/.][-+\s]).*)$"
 _WHOLE_DATE = r"^(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$"
 _MOMENT = pl.Datetime("us")
 
