@@ -143,7 +143,7 @@ def _gain(gain: Mapping[str, Any], n_rows: int) -> Iterator[str]:
             yield f"misclassifies {constant}, which is not significantly more ({p}, {rows})"
         else:
             yield f"misclassifies no more: {constant} ({p})"
-        yield f"The constant classifier has an error of {constant} ({p})"
+        yield f"has an error of {constant} ({p})"
         return
     style = loss if gain["measure"] == "log-loss" else percent
     is_better = gain["model"] > gain["constant"]
@@ -293,7 +293,7 @@ def _threshold(document: Document) -> Iterator[str]:
     if threshold is None:
         return
     value = exact_number(threshold["posterior"])
-    hits = f"{threshold['n_found']:,} of {threshold['n_rows']:,}"
+    hits = f"{threshold['n_found']:,} of {counted(threshold['n_rows'], 'row')}"
     alarms = counted(threshold["n_false_alarms"], "false alarm")
     n_predicted = threshold["n_found"] + threshold["n_false_alarms"]
     precision = percent(threshold["n_found"] / max(n_predicted, 1))
@@ -366,7 +366,8 @@ def _why_only_one(document: Document) -> Iterator[str]:
         eligible = [each for each in others if each["model"] not in rule["set_aside"]]
         if eligible:
             gap = 100 * (min(each["error"] for each in eligible) - chosen["error"])
-            yield f"makes significantly more errors, by at least {gap:.1f} points ({rows})."
+            least_gap = f"{gap:.1f} percentage points"
+            yield f"makes significantly more errors, by at least {least_gap} ({rows})."
         else:
             yield f"worse than the class frequencies ({rows})."
 
@@ -456,9 +457,7 @@ def _errors_of_splits(document: Document) -> Iterator[str]:
     for each in errors["errors"]:
         error = percent(each["error"])
         interval = _interval(each["error_low"], each["error_high"])
-        named = "later rows" if each["split"] == "the future" else each["split"]
-        if named == "unseen groups" and errors["groups"]:
-            named = f"rows in unseen groups of {errors['groups']}"
+        named = _named_rows(each["split"], errors["groups"])
         yield f"error, {named}: {error}, {interval}"
         yield f"{error} of {named}"
         if each["split"] == errors["expected"] and each["p"] is not None:
@@ -476,6 +475,12 @@ def _errors_of_splits(document: Document) -> Iterator[str]:
         yield f"The difference is not significant ({p}, {n_rows})"
 
 
+def _named_rows(split: str, groups: str) -> str:
+    if split == "unseen groups":
+        return f"rows in unseen groups of {groups}" if groups else "rows in unseen groups"
+    return "later rows" if split == "the future" else "rows held out at random"
+
+
 def _verdict_of_comparison(document: Document) -> Iterator[str]:
     """Yield the parts of the verdict on all models."""
     chosen = _model(document, document["recommended"])
@@ -489,7 +494,7 @@ def _verdict_of_comparison(document: Document) -> Iterator[str]:
             if other["p_adjusted"] is not None and other["p_adjusted"] <= LEVEL:
                 word = "significant"
             p = p_statement(_p(other))
-            more = f"{-100 * other['error_difference']:.1f} points more errors than"
+            more = f"{-100 * other['error_difference']:.1f} percentage points more errors than"
             yield (
                 f"{_capital(name)} makes {more} {other['model']} ({percent(other['error'])}; "
                 f"{word}, {p}, {counted(chosen['n_rows'], 'row')})"
@@ -516,7 +521,7 @@ def _points(models: Sequence[Document]) -> str:
         percentage_points(end(each["error_difference"] for each in models))
         for end in (min, max)
     ]
-    return f"{' to '.join(dict.fromkeys(ends))} points"
+    return f"{' to '.join(dict.fromkeys(ends))} percentage points"
 
 
 def _listed(models: Sequence[Document]) -> str:

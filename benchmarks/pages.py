@@ -302,7 +302,7 @@ def counted_rows(report: Report) -> list[str]:
     k = names.index(threshold["class"])
     next_step = document["next"].replace("\N{NO-BREAK SPACE}", " ")
     stated = re.search(
-        r"threshold of (\S+), the model would find ([\d,]+) of ([\d,]+), with", next_step
+        r"threshold of (\S+), the model would find ([\d,]+) of ([\d,]+) rows?, with", next_step
     )
     if stated is None:
         return wrong if "known before" in next_step else [*wrong, "no threshold is stated"]

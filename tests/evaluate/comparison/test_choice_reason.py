@@ -247,8 +247,8 @@ def test_a_model_that_errs_less_often_than_every_other_is_explained_by_that():
     assert result["bold"].log_loss < result["timid"].log_loss
     assert result.reference == "timid"
     assert reason_for(result) == (
-        "Why timid: every other model makes significantly more errors, by at least 15.0 points "
-        "(300 rows)."
+        "Why timid: every other model makes significantly more errors, by at least 15.0 percentage "
+        "points (300 rows)."
     )
 
 

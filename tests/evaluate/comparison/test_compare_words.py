@@ -27,7 +27,7 @@ def test_the_verdict_of_real_data_changes_when_the_other_member_gets_worse():
     assert "on the same 300 rows, this model does not differ significantly: " in twin.verdict
     worse = sf.compare(X, y, {"a": sf.LDA(), "b": DummyClassifier()})
     (of_b,) = (d for d in worse.differences() if d.model == "b")
-    points = f"{100 * of_b.mean:+.1f} points"
+    points = f"{100 * of_b.mean:+.1f} percentage points"
     beginning = "Compared with a on the same 300 rows, this model is significantly worse:"
     assert f"{beginning} b ({points}, p < 0.0001)." in worse.verdict
 
@@ -47,16 +47,16 @@ def test_p_values_say_for_how_many_pairs_they_are_adjusted(result):
 def test_many_names_are_counted_and_not_listed():
     alike = differences([0.5] * 9)
     assert _on_alike_models(alike, 9) == (
-        "None of the 9 others differs significantly (+1.0 to +9.0 points, p ≥ 0.5)."
+        "None of the 9 others differs significantly (+1.0 to +9.0 percentage points, p ≥ 0.5)."
     )
     assert _on_alike_models(alike, 10) == (
         "These models do not differ significantly: m0, m1, m2, m3, m4 and 4 more (+1.0 to +9.0 "
-        "points, p ≥ 0.5)."
+        "percentage points, p ≥ 0.5)."
     )
     bad = _on_different_models(differences([0.001 * (i + 1) for i in range(9)]), "worse")
     assert bad == (
         "These models are significantly worse: m0, m1, m2, m3, m4 and 4 more (+1.0 to +9.0 "
-        "points, p ≤ 0.009)."
+        "percentage points, p ≤ 0.009)."
     )
 
 

@@ -207,7 +207,7 @@ def _whole_procedure(verdict):
     yield f"misclassifies {constant}, which is not significantly more ({chance}, {rows})"
     yield f"misclassifies no more: {constant} ({chance})"
     yield f"its error; {chance} |"
-    yield f"The constant classifier has an error of {constant} ({chance})"
+    yield f"has an error of {constant} ({chance})"
     choice = verdict.choice
     if choice is not None:
         n_folds = len(choice.choices)
@@ -252,13 +252,13 @@ def _verdict(report):
         t = j.verdict.threshold
         yield (
             f"AUC of {j.name} is {loss(j.outcome.auc)}. Predicting class {t.label} when its "
-            f"posterior is at least {number(t.value, 12)} finds {t.n_found} of {t.of}, with "
+            f"posterior is at least {number(t.value, 12)} finds {t.n_found} of {t.of} rows, with "
             f"{t.false_alarms} false alarms (precision "
             f"{percent(t.n_found / (t.n_found + t.false_alarms))})"
         )
         yield (
             f"With a threshold of {number(t.value, 12)}, the model would find {t.n_found} of "
-            f"{t.of}, with {t.false_alarms} false alarms."
+            f"{t.of} rows, with {t.false_alarms} false alarms."
         )
 
 
@@ -313,27 +313,29 @@ def _comparison(report):
     error, between, beside, chance, p = _figures(report)
     comparison, own = report.comparison, report.judgement.outcome
     best = min(comparison.outcomes, key=lambda o: o.error)
-    more = f"{100 * (own.error - best.error):.1f} points more errors than {best.name}"
+    more = (
+        f"{100 * (own.error - best.error):.1f} percentage points more errors than {best.name}"
+    )
     for word in ("not significant", "significant"):
         tested = p_statement(p.get(best.name, np.nan))
         rows = f"{count(own.n_rows)} rows"
         yield f"{more} ({percent(best.error)}; {word}, {tested}, {rows})"
     yield f"{own.name}. Its error is {error} (95 % interval {between})"
-    yield f"The constant classifier has an error of {beside} ({chance})"
+    yield f"has an error of {beside} ({chance})"
     alike = {name: q for name, q in p.items() if q > 0.05 and name != "constant"}
     least = min(alike.values(), default=1)
     relation = "=" if len(alike) == 1 or least == 1 else "≥"
     points = {d.model: percentage_points(d.mean) for d in comparison.differences()}
     means = sorted(d.mean for d in comparison.differences() if d.model in alike)
     ends = dict.fromkeys(percentage_points(mean) for mean in (*means[:1], *means[-1:]))
-    sizes = f"{' to '.join(ends)} points"
+    sizes = f"{' to '.join(ends)} percentage points"
     yield f"differs significantly ({sizes}, {p_statement(least, relation)})"
     models = listed(list(alike), 5) if alike else "none"
     yield f"not differ significantly: {models} ({sizes}, {p_statement(least, relation)})"
     yield f"of the {len(alike)} others"
     for name, q in p.items():
         if q <= 0.05:
-            yield f"{name} ({points[name]} points, {p_statement(q)})"
+            yield f"{name} ({points[name]} percentage points, {p_statement(q)})"
     yield f"on the same {count(comparison.n_rows)} rows"
     n_others = len(p) - ("constant" in p)
     yield f"p-values are adjusted for {n_others * (n_others + 1) // 2} pairs of models"
@@ -347,7 +349,9 @@ def _model(report):
     size = j.gaussian.model_.model.n_parameters if averaged else j.outcome.n_parameters
     yield f"{count(size)} free parameters"
     for i in j.importance[:1]:
-        unit, said = (" points", percentage_points) if i.loss == "error" else ("", loss)
+        unit, said = (
+            (" percentage points", percentage_points) if i.loss == "error" else ("", loss)
+        )
         what, (low, high) = i.loss.replace("_", "-"), map(said, (i.low, i.high))
         rise = said(i.mean).lstrip("+") + unit
         yield f"shuffling {i.feature} raises the {what} by {rise}."

@@ -184,7 +184,10 @@ def test_importance_says_on_how_many_rows_it_is_measured(rows):
 
 @pytest.mark.parametrize(
     ("loss", "by", "axis"),
-    [("error", "4.0 points", "percentage points of error"), ("log_loss", "0.040", "log-loss")],
+    [
+        ("error", "4.0 percentage points", "percentage points of error"),
+        ("log_loss", "0.040", "log-loss"),
+    ],
 )
 def test_importance_says_what_it_is_measured_in(rows, loss, by, axis):
     told = (rise("x1", 0.04, 0.01, 0.07, loss), rise("x2", 0.001, -0.01, 0.02, loss))

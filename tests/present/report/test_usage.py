@@ -121,7 +121,7 @@ def test_of_a_model_that_no_file_can_hold_the_best_that_one_can_is_named_with_it
         assert "joblib" in said
         price = report.comparison["GaussianNB"].error - report.judgement.outcome.error
         assert "GaussianNB is best: it misclassifies" in said
-        assert f"{percentage_points(price)} points" in said
+        assert f"{percentage_points(price)} percentage points" in said
         assert "joblib.dump(model, 'model.joblib')" in blocks(report, Code, "use")[0].text
         with pytest.raises(InvalidParameterError, match="cannot be saved"):
             report.save_model("model.suffice")

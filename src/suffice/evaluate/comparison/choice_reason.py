@@ -113,7 +113,7 @@ def _why_only_one(losses: RowLosses, recommendation: Recommendation, rows: str) 
     which = "other model with usable posteriors" if recommendation.set_aside else "other model"
     return (
         f"Why {name}: every {which} makes significantly more errors, by at least "
-        f"{100 * least_gap:.1f} points ({rows})."
+        f"{100 * least_gap:.1f} percentage points ({rows})."
     )
 
 

@@ -109,9 +109,11 @@ class RealErrors:
         """Return a description of the held-out rows, with the name of the group column."""
         if split == "the future":
             return "later rows"
-        if split == "unseen groups" and self.groups_name:
+        if split == "random rows":
+            return "rows held out at random"
+        if self.groups_name:
             return f"rows in unseen groups of {self.groups_name}"
-        return "rows in unseen groups" if split == "unseen groups" else split
+        return "rows in unseen groups"
 
     @property
     def sentence(self) -> str:

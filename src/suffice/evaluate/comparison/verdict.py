@@ -69,8 +69,8 @@ def _recommendation(comparison: Comparison) -> str:
     model = comparison[comparison.reference]
     standing = standing_of(comparison, comparison.choice)
     constant = (
-        f"The constant classifier has an error of {percent(comparison.baseline.error)} "
-        f"({p_statement(standing.error.p_value)})."
+        "The constant classifier, which always predicts the most frequent class, has an error of "
+        f"{percent(comparison.baseline.error)} ({p_statement(standing.error.p_value)})."
     )
     errors = f"{_stated_error_in_words(standing.error)} {constant}"
     if standing.error.includes_choice:
@@ -138,8 +138,8 @@ def price_of(comparison: Comparison) -> str:
     test = comparison.difference(best.name, "error")
     significance = "significant" if test.verdict == "better" else "not significant"
     return (
-        f"{_capitalised(model.name)} makes {-100 * test.mean:.1f} points more errors than "
-        f"{best.name} ({percent(best.error)}; {significance}, {p_statement(test.p_value)}, "
+        f"{_capitalised(model.name)} makes {-100 * test.mean:.1f} percentage points more errors "
+        f"than {best.name} ({percent(best.error)}; {significance}, {p_statement(test.p_value)}, "
         f"{counted(model.n_rows, 'row')})."
     )
 
@@ -184,8 +184,8 @@ def _points(differences: Sequence[Difference]) -> str:
     least = percentage_points(min(difference.mean for difference in differences))
     greatest = percentage_points(max(difference.mean for difference in differences))
     if least == greatest:
-        return f"{least} points"
-    return f"{least} to {greatest} points"
+        return f"{least} percentage points"
+    return f"{least} to {greatest} percentage points"
 
 
 def _on_different_models(
@@ -464,7 +464,7 @@ class Verdict:
         return (
             f"The AUC of {self.model} is {loss_text(self.auc)}. Predicting class {threshold.label} "
             f"when its posterior is at least {exact_number(threshold.value)} finds "
-            f"{threshold.n_found:,} of {threshold.of:,}, with "
+            f"{threshold.n_found:,} of {counted(threshold.of, 'row')}, with "
             f"{counted(threshold.false_alarms, 'false alarm')} (precision {percent(precision)}). "
             "This threshold was chosen on the same rows, so results on new rows may be worse."
         )

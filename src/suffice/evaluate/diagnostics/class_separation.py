@@ -88,7 +88,7 @@ class ClassSeparation(Diagnostic):
         if not self.counts_rows:
             verdict = f"Class means: {NOT_COUNTS} (Wilks' lambda = {self.wilks_lambda:.4g})"
             return "; ".join([verdict, *remarks])
-        verdict = "Class means: no evidence that they differ"
+        verdict = "No evidence that the class means differ"
         if self.p_value <= LEVEL:
             verdict = "Class means differ"
         test = (

@@ -312,7 +312,7 @@ def _next_step_with_threshold(threshold: Threshold) -> str:
         "Next: decide how many false alarms you accept for each additional row of class "
         f"{threshold.label}, and choose the threshold in the section “Where it errs” of the page. "
         f"With a threshold of {exact_number(threshold.value)}, the model would find "
-        f"{threshold.n_found:,} of {threshold.of:,}, with "
+        f"{threshold.n_found:,} of {counted(threshold.of, 'row')}, with "
         f"{counted(threshold.false_alarms, 'false alarm')}."
     )
 

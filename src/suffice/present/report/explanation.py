@@ -95,7 +95,7 @@ class _Loss:
 
 
 LOSSES = {
-    "error": _Loss("error", "percentage points of error", "points", " points"),
+    "error": _Loss("error", "percentage points of error", "points", " percentage points"),
     "log_loss": _Loss("log-loss", "units of log-loss", "loss", ""),
 }
 

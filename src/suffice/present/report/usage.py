@@ -133,7 +133,7 @@ def _best_that_can_be_saved(findings: Findings) -> str:
             price = comparison.difference(outcome.name, "error")
             return (
                 f"Of the models that can be saved, {outcome.name} is best: it misclassifies "
-                f"{percent(outcome.error)}, {cell(price.mean, 'points')} points against "
+                f"{percent(outcome.error)}, {cell(price.mean, 'points')} percentage points against "
                 f"{findings.name}."
             )
     return "No model that was compared can be saved."
