@@ -7,7 +7,8 @@ import pytest
 
 from suffice.core.model.linear import LinearModel
 from suffice.core.model.predicted import FilledModel
-from suffice.core.model.trees import BoostedTrees, Trees
+from suffice.core.model.tree_loops import add_shares, add_values
+from suffice.core.model.trees import BoostedTrees, Trees, reached_leaves
 from suffice.core.model.views import city_blocks
 
 # two trees: x₀ ≤ 1 ? leaf 1 : (x₁ ≤ −2 ? leaf 3 : leaf 4), and x₁ ≤ 0 ? leaf 6 : leaf 7
@@ -57,6 +58,23 @@ def test_scores_of_boosted_trees_add_the_leaves_of_each_class():
     shares = np.exp(expected)
     shares /= shares.sum(1, keepdims=True)
     np.testing.assert_allclose(BOOSTED.posterior(ROWS), shares, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_rows", [7, 8, 1037])
+def test_compiled_descent_reaches_the_leaves_of_the_definition(n_rows):
+    # 1,037 rows are a full block, and one of a full group and 5 rows
+    rows = np.random.default_rng(n_rows).normal(size=(n_rows, 2)) * 2
+    leaves = reached_leaves(FOREST, rows)
+    assert len(np.unique(leaves)) == 5
+    shares = np.zeros((n_rows, 3))
+    scores = np.tile(BOOSTED.baseline, (n_rows, 1))
+    left, right, feature = FOREST._compact_nodes
+    nodes = left, right, feature, FOREST.threshold
+    add_shares(rows, FOREST.roots, *nodes, SHARES, shares)
+    add_values(rows, BOOSTED.roots, BOOSTED.class_of_tree, *nodes, VALUE, scores)
+    np.testing.assert_allclose(shares, SHARES[leaves].sum(1), rtol=1e-15)
+    np.testing.assert_allclose(scores[:, 2], 0.3 + VALUE[leaves[:, 0]], rtol=1e-15)
+    np.testing.assert_allclose(scores[:, 0], 0.1 + VALUE[leaves[:, 1]], rtol=1e-15)
 
 
 def test_trees_count_splits_and_leaves():
