@@ -130,7 +130,7 @@ def _sums_of(
     target: str | None,
     terminal: Terminal,
 ) -> suffice.Moments:
-    """Return the sums in a file, or of rows with the columns of the total."""
+    """Return the sums that a file holds, or the sums of its rows over the columns of ``total``."""
     data = Data(part)
     if not data.holds_sums:
         # a schema also fixes the levels of categories, and keeps columns that are constant in the

@@ -1,4 +1,4 @@
-"""Sums of logarithms over the cells of each row, after the row is removed from its class."""
+"""Sums of logarithms over the cells of each row, computed after the row leaves its class."""
 
 from __future__ import annotations
 

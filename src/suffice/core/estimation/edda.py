@@ -27,18 +27,20 @@ from suffice.core.text.lists import quoted
 from suffice.errors import InvalidInputError, NotConvergedWarning, warn
 from suffice.typing import Codes, Flags, Floats, Labels
 
-TOLERANCE = 1e-22  # stop when a step gains less log-likelihood per unit of weight
+TOLERANCE = 1e-22  # stop when a step gains less log-likelihood than this per unit of weight
 MOST_STEPS = 1000
-LONGEST_STEP = 3.0  # most that a Newton step may change the logarithm of a volume
-PARTED = 1e-4  # with a smaller overlap, classes may have parted; their ranks decide
-NO_SPREAD = 1e-13  # a standard deviation below this share of the pooled one is rounding
+LONGEST_STEP = 3.0  # largest change of the logarithm of a volume in a Newton step
+PARTED = 1e-4  # with a smaller overlap, classes may be separated; their ranks decide
+# a standard deviation below this share of the pooled one is a rounding error
+NO_SPREAD = 1e-13
 SLACK = 16 * float(np.finfo(float).eps)  # rounding error of a sum of logarithms
 WIDEST = 1e7  # axes are computed if the features' scales have at most this ratio
 SCOUTS = 12  # number of starting axes
 SCOUT_STEPS = 40  # most steps from each starting point
-FINALISTS = 3  # the best of these points continue until they converge
+FINALISTS = 3  # number of best points that continue until they converge
 MEMORY = 10
-UNFINISHED = 1e-9  # warn if one more step would gain more log-likelihood per unit of weight
+# warn if one more step would gain more log-likelihood than this per unit of weight
+UNFINISHED = 1e-9
 FLATTEST = 1e-2  # lower limit of curvatures, which have no unit
 
 
@@ -134,7 +136,7 @@ Frame: TypeAlias = Callable[[EddaProblem, Pattern, Floats], Floats]
 
 
 def common_form(problem: EddaProblem, w: Floats) -> Floats:
-    """Return the best Σ_k = λ_k C; with equal volumes, it is Σ_k W_k / n."""
+    """Return the best Σ_k = λ_k C; with equal volumes, each is (W_1 + … + W_K) / n."""
     m = w.shape[-1]
     u = np.zeros(len(w))
     problem.require_pooled_full_rank(w)
@@ -199,8 +201,8 @@ def _shares(a: Floats, u: Floats) -> Floats:
 
 def _require_overlap(problem: EddaProblem, a: Floats, p: Floats) -> None:
     """Raise if some subset Q of the classes varies in too few directions for its weight."""
-    # if φ has no single minimum, the steps part some Q from the other classes: tr P_k P_l → 0 for
-    # k in Q and l outside, until rounding errors of about 1e-6 stop it
+    # if φ has no single minimum, the steps separate some Q from the other classes: tr P_k P_l → 0
+    # for k in Q and l outside, until rounding errors of about 1e-6 stop it
     flat = p.reshape(len(p), -1)
     sizes = np.sqrt(np.trace(p, axis1=1, axis2=2))
     overlaps = flat @ flat.T / sizes / sizes[:, None]
@@ -292,7 +294,7 @@ def own_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
 
 
 def shared_axes(problem: EddaProblem, pattern: Pattern, w: Floats) -> Floats:
-    """Return the best Σ_k with C_k = D A_k Dᵀ (common principal components), of several starts."""
+    """Return the best Σ_k with C_k = D A_k Dᵀ (common principal components) from several starts."""
     problem.require_each_full_rank(w)
     problem.require_like_units(w)
     f, _ = roots(w)
@@ -349,7 +351,11 @@ def axes_point(problem: EddaProblem, f: Floats, axes: Floats) -> AxesPoint:
 
 
 def starting_axes(n: Floats, f: Floats) -> list[Floats]:
-    """Return axes to start from: of the pooled, log-averaged and heaviest scatters, and random."""
+    """Return the starting axes.
+
+    They are the axes of the pooled scatter, of the mean log scatter and of the heaviest classes,
+    and random axes.
+    """
     d = f.shape[-1]
     _, s, axes = np.linalg.svd(f)
     pooled = np.linalg.svd(f.reshape(-1, d), full_matrices=False)[2].T
