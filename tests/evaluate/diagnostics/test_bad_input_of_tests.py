@@ -15,6 +15,9 @@ from suffice.diagnostics import (
     normality,
     predictive_check,
 )
+from suffice.evaluate.comparison.comparison import compared, folds_for
+from suffice.evaluate.comparison.importance import permutation_importance
+from suffice.evaluate.comparison.models import ComparedModel
 from suffice.evaluate.comparison.verdict import standing_of
 
 N = 40
@@ -162,3 +165,11 @@ def test_input_that_cannot_be_judged_has_no_p_value(test, name):
         assert np.nanmin(p) > 0.05
     elif (test, name) not in CHANGED:
         assert np.isnan(p).all()
+
+
+def test_rows_that_are_alone_in_their_fold_have_no_importance():
+    alone = [(np.delete(EACH, i), EACH[i : i + 1]) for i in EACH]
+    model = ComparedModel("LDA", sf.LDA())
+    folds = folds_for(X, Y, alone, None, None, 0)
+    outcome = compared((model,), folds, 0, progress=False, keep=True)["LDA"]
+    assert permutation_importance(model, outcome, folds, ("a", "b", "c")) == ()

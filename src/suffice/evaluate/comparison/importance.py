@@ -95,7 +95,7 @@ class Shuffling:
         _, test = self.folds.splits[fold]
         places = np.arange(len(test))
         if self.share < 1:
-            n_drawn = max(round(len(test) * self.share), 1)
+            n_drawn = max(round(len(test) * self.share), 2)
             places = np.sort(rng.permutation(len(test))[:n_drawn])
         drawn = test[places]
         rises = _rises(
@@ -125,6 +125,8 @@ def permutation_importance(
     """
     if not outcome.learnt or len(names) > MOST_COLUMNS:
         return ()
+    if min(len(test) for _, test in folds.splits) < 2:
+        return ()  # a row alone in its fold can only receive its own value
     shuffling = Shuffling.of(model, outcome, folds, len(names), seed)
     fold_rises = []
     kept = []  # places of the rows among all held-out ones
