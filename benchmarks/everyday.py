@@ -31,6 +31,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from threadpoolctl import threadpool_limits
 
 import suffice as sf
 from benchmarks.shapes import SHAPES, rows
@@ -65,6 +66,7 @@ def main(arguments: list[str]) -> None:
     clock = time.process_time if options.one_core else time.perf_counter
     if options.one_core:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        threadpool_limits(limits=1)  # more threads of BLAS would wait for each other
     print(f"# everyday ({machine()}), {clock.__name__}\n")
     measured = []
     for tasks in (
@@ -79,12 +81,17 @@ def main(arguments: list[str]) -> None:
         for task in tasks(options.rows):
             if any(word in task.name for word in options.only):
                 measured.append(_measured(task, clock))
-                print(f"{task.name}: {measured[-1]['× floor']}", file=sys.stderr, flush=True)
+                _report(measured[-1])
     for name, (seconds, goal) in SINGLE.items():
         if any(word in name for word in options.only):
             measured.append({"task": name, "ours, s": seconds(), "goal": goal})
-            print(f"{name}: {measured[-1]['ours, s']:.2f}", file=sys.stderr, flush=True)
+            _report(measured[-1])
     print(table(measured) if measured else "no task has such a name")
+
+
+def _report(row: dict[str, Any]) -> None:
+    """Print one row to standard error, as soon as it is measured."""
+    print(table([row]).splitlines()[-1], file=sys.stderr, flush=True)
 
 
 def _measured(task: Task, clock: Callable[[], float]) -> dict[str, Any]:
