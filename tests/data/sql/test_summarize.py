@@ -283,14 +283,16 @@ def test_the_choice_is_stated_and_can_be_overridden(sqlite, duckdb, caplog):
         summarize(table, "y", fourth=True)
         summarize(duckdb.create_table("rows", frame.to_arrow()), "y")
     texts = [record.message for record in caplog.records if record.name == "suffice"]
-    assert "sums inside the database: 1 features ≤ 10" in texts[0]
-    assert texts[1] == "table 'rows' of sqlite: rows streamed out: asked for"
+    assert "sums inside the database: that is quicker with at most 10" in texts[0]
+    assert texts[1] == "table 'rows' of sqlite: rows streamed out: set by the user"
     assert "fourth moments" in texts[2]
     assert "rows streamed out: rows leave this engine without a copy" in texts[3]
     assert place_for("auto", engine_of(sqlite), 100_000)[0] == "local"
     with pytest.raises((InvalidInputError, InvalidParameterError), match="device"):
         summarize(table, "y", on="magic")
-    with pytest.raises(InvalidParameterError, match=r"on='database' is allowed only for a table"):
+    with pytest.raises(
+        InvalidParameterError, match=r"on='database' is allowed only for a table"
+    ):
         summarize(frame, "y", on="database")
     with pytest.raises(InvalidParameterError, match=r"use on='local'"):
         summarize(table, "y", fourth=True, on="database")

@@ -69,16 +69,16 @@ def place_for(
         msg = f"{only_from_rows} are not summed inside a database: use on='local'"
         raise InvalidParameterError(msg)
     if place != "auto":
-        return place, "asked for"
+        return place, "set by the user"
     if only_from_rows:
         return "local", f"{only_from_rows} are summed from rows"
     # The database interprets d² / 2 products, our loops are compiled. So wide tables are streamed.
     if not engine.widest_sums:
         return "local", "rows leave this engine without a copy, so that is quicker"
     if n_features > engine.widest_sums:
-        reason = f"{n_features} features > {engine.widest_sums}, from which that is quicker"
+        reason = f"that is quicker with more than {engine.widest_sums} features"
         return "local", reason
-    reason = f"{n_features} features ≤ {engine.widest_sums}, up to which that is quicker"
+    reason = f"that is quicker with at most {engine.widest_sums} features"
     return "database", reason
 
 

@@ -28,7 +28,10 @@ def sums_by_column(
 ) -> dict[Hashable, Moments]:
     """Return the sums of rows for each value of a column in ``roles.kept``."""
     if source.summed is not None:
-        msg = f"{source.label} is summed where it is stored: sum each group by a query of its own"
+        msg = (
+            f"{source.label} is summed by the database or the cluster: sum each group with a "
+            "separate query"
+        )
         raise InvalidParameterError(msg)
     chunks = loading.chunks_of(source, roles, progress, warns=True)
     sums = sums_by_key(chunks, lambda chunk: keys_in(chunk, column), settings)

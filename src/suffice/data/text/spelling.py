@@ -591,8 +591,8 @@ def _settled(
     if not has_comma and not (text.delimiter == ";" and cells.str.contains(r"^\d+$").any()):
         return Numbers(native=True), ""
     doubt = (
-        f"is ambiguous, {quote(example)} may be {values['.']} or {values[',']}: name the mark with "
-        "--decimal or --thousands (TextFormat(decimal=…, thousands=…) in Python)"
+        f"is ambiguous ({quote(example)} may be {values['.']} or {values[',']}): name the mark "
+        "with --decimal or --thousands (TextFormat(decimal=…, thousands=…) in Python)"
     )
     return Words(doubt=doubt), ""
 
