@@ -12,6 +12,7 @@ from suffice.cli.command import subcommand
 from suffice.cli.data import Data
 from suffice.cli.options import OUTPUT, learning_data, option, output
 from suffice.cli.terminal import Terminal
+from suffice.core.text.lists import counted
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -45,9 +46,8 @@ def grid(terminal: Terminal, /, data: Data, output: Path, headroom: int) -> None
     proposed = RoundingGrid.around(first_numbers(source, roles), headroom=headroom)
     with archive.replacing(output) as file:
         file.write((json.dumps(proposed.to_json(), indent=1) + "\n").encode())
-    terminal.written(
-        output, f"a grid of {proposed.n_features} features", features=roles.numbers
-    )
+    n_features = counted(proposed.n_features, "feature")
+    terminal.written(output, f"a grid of {n_features}", features=roles.numbers)
 
 
 def grid_named(name: str) -> RoundingGrid | Literal["auto"]:

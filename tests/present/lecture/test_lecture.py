@@ -72,6 +72,7 @@ def test_the_page_is_complete_and_loads_nothing(exam):
     assert "<title>A lecture on exam</title>" in html
     assert html.count("data:image/svg+xml;base64,") == 2
     assert re.findall(r"(?:src|href)=.(?!data:)[^>]*", html) == []
+    assert "base-uri 'none'; form-action 'none'" in html
 
 
 def test_many_classes_and_features_are_cut_and_counted():
