@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:e[-−+]?\d+)?")
 MOST_TIES = 6  # classes that a sentence names all of
-CONSTANTS = {"95", "0.05", "2"}  # of intervals, of tests, "2e-9"
+CONSTANTS = {"95", "0.05", "2", "1970"}  # of intervals, of tests, "2e-9", of dates
 _FORMATS = ("count", "number", "short", "loss", "percent", "points", "signed")
 
 
