@@ -2,6 +2,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -212,3 +213,52 @@ def test_new_rows_are_read_as_the_table_wrote_its_numbers(run, tmp_path, monkeyp
     result = run("report", "old.csv", "-t", "t", "--against", "new.csv", "--fast")
     assert result.exit_code == 0, result.output
     assert seen[0].rows["x"].to_list()[:2] == [2_101, 3_102]
+
+
+@pytest.mark.parametrize("spelling", ["", "NA", "?"])
+def test_code_that_reads_a_file_with_empty_cells_fits_the_model_of_the_page(ok, spelling):
+    rng = np.random.default_rng(0)
+    lines = ["height,colour,kind"]
+    for i in range(60):
+        height = spelling if i % 9 == 0 else f"{rng.normal() + i % 2:.3f}"
+        colour = (
+            spelling
+            if i % 13 == 0
+            else "red"
+            if rng.random() < 0.5 + 0.2 * (i % 2)
+            else "blue"
+        )
+        lines.append(f"{height},{colour},{'xy'[i % 2]}")
+    Path("gaps.csv").write_text("\n".join(lines))
+    ok("report", "gaps.csv", "-t", "kind", "--fast", "-o", "gaps.md")
+    page = Path("gaps.md").read_text()
+    codes = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (code,) = (each for each in codes if "gaps.csv" in each)
+    assert ("null_values" in code) == (spelling != "")
+    known = {}
+    exec(code, known)
+    saved = sf.load("gaps.suffice")
+    np.testing.assert_allclose(
+        known["model"].predict_proba(known["X"]), saved.predict_proba(known["X"]), rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["a;b;kind\n{0};1;x\n{1};2;y\n", "a,b,kind\n“{0},5“,1,x\n“{1},5“,2,y\n"]
+)
+def test_no_code_is_shown_that_would_read_a_file_otherwise(ok, text):
+    header, *rows = text.replace("“", '"').splitlines()
+    lines = [row.format(i % 5 + 3 * (i % 2), i % 7 + 2) for i in range(30) for row in rows]
+    Path("other.csv").write_text("\n".join([header, *lines]))
+    ok("report", "other.csv", "-t", "kind", "--fast", "-o", "other.md")
+    assert "pl.read_csv('other.csv'" not in Path("other.md").read_text()
+
+
+def test_notes_on_the_page_have_no_codes(run):
+    rows = [f"{i % 7 + 3 * (i % 2)},{i % 5},{'xy'[i % 2]}" for i in range(40)]
+    Path("noted.csv").write_text("\n".join(["a,b,target", *rows]))
+    told = run("report", "noted.csv", "--fast", "-o", "noted.md")
+    assert "[SF105]" in told.stderr
+    page = Path("noted.md").read_text()
+    assert "taking 'target' as the target, by its name." in page
+    assert "[SF" not in page

@@ -234,15 +234,22 @@ def _write_reports(
 
 def _reading_code(data: Data, table: DocumentedTable) -> str | None:
     """Return Python code that reads X and y; None if reading needs options."""
+    if data.reading or data.weight is not None:
+        return None
     has_gaps = any(profile.empty.any() for profile in table.profiles)
-    if data.reading or data.weight is not None or has_gaps:
+    path = Path(data.name)
+    if has_gaps and not (path.suffix == ".csv" and path.is_file()):
         return None
     columns = ", ".join(repr(name) for name in table.columns)
     if data.name in suffice.datasets.names() and not Path(data.name).exists():
         reading = f"rows = sf.datasets.load({data.name!r}).frame()"
         library = "import suffice as sf"
     elif Path(data.name).suffix == ".csv":
-        reading = f"rows = pl.read_csv({Path(data.name).name!r}, infer_schema_length=None)"
+        missing = _spellings_of_missing_values(path) if has_gaps else []
+        if path.is_file() and not _is_read_alike(path, missing, table):
+            return None
+        spellings = f", null_values={missing}" if missing else ""
+        reading = f"rows = pl.read_csv({path.name!r}, infer_schema_length=None{spellings})"
         library = "import polars as pl"
     elif Path(data.name).suffix == ".parquet":
         reading = f"rows = pl.read_parquet({Path(data.name).name!r})"
@@ -256,6 +263,33 @@ def _reading_code(data: Data, table: DocumentedTable) -> str | None:
         f"y = rows[{table.target!r}].to_numpy()",
     ]
     return "\n".join(lines)
+
+
+def _is_read_alike(path: Path, missing: list[str], table: DocumentedTable) -> bool:
+    """Whether polars reads the names and the numbers of a CSV file without further options."""
+    import polars as pl
+
+    types = pl.scan_csv(path, infer_schema_length=1000, null_values=missing).collect_schema()
+    numbers = [profile.name for profile in table.profiles if profile.kind == "number"]
+    return {*table.columns, table.target} <= {*types} and all(
+        types[name].is_numeric() for name in numbers if name in types
+    )
+
+
+def _spellings_of_missing_values(path: Path) -> list[str]:
+    """Return the cells of a CSV file that mean a missing value, such as "NA"; not empty cells."""
+    import polars as pl
+
+    from suffice.data.options import NA_VALUES
+
+    cells = pl.scan_csv(path, infer_schema=False)
+    is_in_column = pl.all().is_in([spelling for spelling in NA_VALUES if spelling])
+    rows = cells.filter(pl.any_horizontal(is_in_column)).collect()
+    return [
+        spelling
+        for spelling in NA_VALUES
+        if spelling and any((rows[name] == spelling).any() for name in rows.columns)
+    ]
 
 
 def _format_of(page: Path) -> str:
@@ -343,6 +377,7 @@ def _documented_table(
         chunk = load_rows(source, roles, ROW, groups or time)
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, __file__, 1)
+    notes = [_as_note(str(warning.message), data.name) for warning in caught]
     ids = chunk.kept.to_series()
     are_numbers = ids.dtype.is_integer() and not ids.null_count()
     documented = DocumentedTable.of(
@@ -356,9 +391,15 @@ def _documented_table(
         time=None if time is None else chunk.kept.get_column(time).to_numpy(),
         dates=[name for name in roles.numbers if is_date(source.sample.schema[name])],
     )
-    notes = (*(str(warning.message) for warning in caught), *documented.notes)
-    named = replace(documented, id_name=ids.name.lstrip("\0"), notes=notes)
+    all_notes = (*notes, *documented.notes)
+    named = replace(documented, id_name=ids.name.lstrip("\0"), notes=all_notes)
     return named, chunk.notations.common() if chunk.notations else {}
+
+
+def _as_note(message: str, file: str) -> str:
+    """Return a warning without its code and without the folder of the file, for the page."""
+    without_code = re.sub(r" \[SF\d+\]$", "", message)
+    return without_code.replace(file, Path(file).name)
 
 
 def _new_rows(data: Data, documented: DocumentedTable) -> NewRows:

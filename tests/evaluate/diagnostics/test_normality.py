@@ -96,7 +96,7 @@ def test_classes_that_are_not_gaussian_are_found_and_named(draw):
     )
     found = normality(X, y)
     assert found.p_value < 1e-6
-    assert str(found).startswith("Not Gaussian: 'bad' (p < 0.0001)")
+    assert str(found).startswith("Not Gaussian: class 'bad' (p < 0.0001)")
 
 
 def test_large_classes_are_sampled_and_the_result_says_so():

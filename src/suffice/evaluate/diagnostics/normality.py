@@ -9,7 +9,7 @@ from scipy.linalg import qr
 
 from suffice.core.decision.error_intervals import LEVEL, holm
 from suffice.core.linalg import EPS, rank_tolerance
-from suffice.core.text.lists import python_scalar, quoted
+from suffice.core.text.lists import noun_for, python_scalar, quoted
 from suffice.core.text.numbers import p_statement
 from suffice.core.text.tables import Row
 from suffice.errors import DegenerateDataWarning, InvalidInputError, warn
@@ -217,7 +217,7 @@ class Normality(Diagnostic):
         rejected = self.classes[self.adjusted_p_values <= LEVEL]
         verdict = "Gaussian classes: no evidence against them"
         if len(rejected):
-            verdict = f"Not Gaussian: {quoted(rejected)}"
+            verdict = f"Not Gaussian: {noun_for(len(rejected), 'class')} {quoted(rejected)}"
         remarks = sample_remarks(self.n_used, self.n_rows)
         flat = self.directions < self.n_features
         if flat.any():
