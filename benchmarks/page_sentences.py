@@ -259,7 +259,7 @@ def _parts_on_rows(caveat: Document) -> Iterator[str]:
             bound = np.ceil(1000 * f["most_right"]) / 1000
             yield (
                 f"No model can be right on more than {percent(bound)} of these rows: "
-                f"{f['n_rows']:,} rows with equal values have different classes."
+                f"{f['n_rows']:,} rows have the same values as a row of another class."
             )
         case "few rows":
             yield f"There are only {counted(f['n_rows'], 'row')}"

@@ -128,8 +128,8 @@ def test_equal_rows_of_different_classes_bound_every_model():
     (caveat,) = [each for each in result.caveats if each.code == "equal rows"]
     assert caveat.severity == "minor"
     assert caveat.sentence == (
-        "No model can be right on more than 98.8\N{NO-BREAK SPACE}% of these rows: 60 rows with "
-        "equal values have different classes."
+        "No model can be right on more than 98.8\N{NO-BREAK SPACE}% of these rows: 60 rows have "
+        "the same values as a row of another class."
     )
     assert caveat.document()["figures"] == {"most_right": 237 / 240, "n_rows": 60}
     assert caveat.sentence in str(result)

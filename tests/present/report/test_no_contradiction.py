@@ -166,7 +166,7 @@ def test_another_verdict_or_advice_than_the_rule_gives_is_noticed(rare_report):
     assert page_answers.usable(document) == []
     for other in {"yes", "with care", "no"} - {document["usable"]}:
         assert page_answers.usable(document | {"usable": other})
-    collect = "Next: collect more rows of class {} before you rely on it."
+    collect = "Next: collect more rows of class {} before you rely on the model."
     assert page_answers.advice(document | {"next": collect.format("ill")}) == []
     assert len(page_answers.advice(document | {"next": collect.format("well")})) == 2
 

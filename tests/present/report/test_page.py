@@ -384,7 +384,7 @@ def test_more_rows_are_not_asked_for_where_they_would_hardly_help(helps, advice)
         outcome=SimpleNamespace(n_rows=150),
         comparison=SimpleNamespace(copies=None),
     )
-    assert next_step(f) == f"Next: {advice} before you rely on it."
+    assert next_step(f) == f"Next: {advice} before you rely on the model."
 
 
 def test_a_histogram_splits_no_whole_number_and_is_not_emptied_by_a_few_rows_far_away():

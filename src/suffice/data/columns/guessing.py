@@ -55,7 +55,7 @@ def guess_target(sample: pl.DataFrame, label: str) -> tuple[str, str]:
     if not candidates:
         candidates = [n for n in columns if _repeats(values_of(sample, n).drop_nulls())]
     if len(candidates) == 1:
-        return candidates[0], "the only column of a few values that repeat"
+        return candidates[0], "the only column whose few values repeat"
     raise UnknownTargetError(label, candidates or columns)
 
 

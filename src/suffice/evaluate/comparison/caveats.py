@@ -123,7 +123,7 @@ def _on_equal_rows(checks: DataChecks) -> tuple[Caveat, ...]:
         return ()
     sentence = (
         f"No model can be right on more than {percent(most)} of these rows: "
-        f"{checks.n_conflicting:,} rows with equal values have different classes."
+        f"{checks.n_conflicting:,} rows have the same values as a row of another class."
     )
     figures = {"most_right": share, "n_rows": checks.n_conflicting}
     return (Caveat("equal rows", "minor", sentence, figures=figures),)

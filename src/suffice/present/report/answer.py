@@ -322,7 +322,7 @@ def _next_step_with_care(findings: Findings) -> str:
     if checks.together:
         return (
             "Next: run the report again with whole groups held out (--groups) before you rely on "
-            "it."
+            "the model."
         )
     copies = findings.comparison.copies
     if copies is not None and copies.n_seen:
@@ -331,7 +331,7 @@ def _next_step_with_care(findings: Findings) -> str:
             "fold."
         )
     if findings.outcome.n_rows < FEW_ROWS:
-        return "Next: collect more rows before you rely on it."
+        return "Next: collect more rows before you rely on the model."
     classes = findings.verdict.recalls
     missed = most_missed(classes)
     names = [str(each.label) for each in all_most_missed(classes)]
@@ -343,14 +343,14 @@ def _next_step_with_care(findings: Findings) -> str:
         rarest = min(small, key=lambda each: each.of)
         if rarest.n_found < rarest.of and str(rarest.label) not in names:
             names.append(str(rarest.label))
-        return f"Next: collect more rows of {_classes(names)} before you rely on it."
+        return f"Next: collect more rows of {_classes(names)} before you rely on the model."
     growth = findings.growth
     if growth is not None and growth.helps == "would hardly help":
         return (
             f"Next: look for other columns that separate {_classes(names)} from the others before "
-            "you rely on it."
+            "you rely on the model."
         )
-    return f"Next: collect more rows of {_classes(names)} before you rely on it."
+    return f"Next: collect more rows of {_classes(names)} before you rely on the model."
 
 
 def _classes(names: list[str]) -> str:
