@@ -44,7 +44,7 @@ from suffice.errors import (
 )
 
 _ANY_COLUMNS = Columns()
-_ODD_SHARE = 0.1  # up to this share of texts among numbers, the texts count as errors
+_ODD_SHARE = 0.1  # texts among numbers count as errors if their share is at most this
 _FREE = "nearly all texts differ"
 _MOST_ODD = 3  # up to this many distinct texts count as errors, even if they are frequent
 

@@ -39,7 +39,7 @@ def _nothing(text: pl.Expr) -> pl.Expr:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Text, or values that a function reads from it."""
+    """A column that stays text, or values that a function parses from its text."""
 
     # applied to an expression of trimmed text
     values: Callable[[pl.Expr], pl.Expr] = _unchanged

@@ -60,7 +60,7 @@ from suffice.typing import Array, Labels, LabelsLike, RowsLike, WeightsLike
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
-MANY_ROWS = 50_000  # above this, slow models are evaluated on a sample
+MANY_ROWS = 50_000  # with more rows than this, slow models are evaluated on a sample
 SAMPLE_ROWS = 20_000  # number of rows in that sample
 MANY_FOLDED = 2_000  # with at least this many rows, five folds suffice
 # columns omitted on a narrow terminal, the least useful first
