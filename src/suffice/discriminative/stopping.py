@@ -14,7 +14,8 @@ class Step:
 
     point: Evaluation
     size: float  # step length or learning rate that led here; 0 at the start
-    decrement: float = 0.0  # gᵀH⁻¹g, twice the loss still to gain, if the solver knows it
+    # gᵀH⁻¹g, twice the reduction of the loss that is still possible, if the solver computes it
+    decrement: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

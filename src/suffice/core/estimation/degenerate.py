@@ -52,7 +52,11 @@ class ReferenceCovariance:
         return cls(scale[:, None] * directions * root, (directions / root).T / scale, scale)
 
     def spectrum(self, sigma: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return a and V of F⁻¹ Σ F⁻ᵀ = V diag(a) Vᵀ, and a with missing variances set to 1."""
+        """Return the spectrum of F⁻¹ Σ F⁻ᵀ.
+
+        The results are the eigenvalues a (…, d), the eigenvectors V, and a with missing variances
+        set to 1.
+        """
         a, v = np.linalg.eigh(self.inverse @ sigma @ self.inverse.T)
         # along u = F⁻ᵀ v, rounding errors give a variance of about ε Σ_j (u_j s_j)²
         u = self.inverse.T @ v

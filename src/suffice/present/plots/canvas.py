@@ -155,7 +155,7 @@ class Canvas:
         _write_as_is(legend)
 
     def entries(self, *, lines: bool = False) -> list[Entry]:
-        """Return legend entries of the classes, as markers or lines; if there are many, only some."""
+        """Return legend entries of the classes, as markers or lines; only some of many classes."""
         shown = self.looks
         if len(shown) > MOST_ENTRIES:
             shown = shown[: MOST_ENTRIES - 1]

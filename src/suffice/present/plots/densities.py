@@ -25,8 +25,8 @@ from suffice.typing import Codes, Flags, Floats, LabelsLike, RowsLike, SklearnCl
 
 FEWEST_BARS = 8
 MOST_BARS = 50
-DRAWS = 4000  # simulated rows that set the window if the caller passes none
-SEPARATION_SAMPLE = 2000  # simulated rows used to rank the features
+DRAWS = 4000  # number of simulated rows that set the window if the caller passes no rows
+SEPARATION_SAMPLE = 2000  # number of simulated rows used to rank the features
 
 
 class DensityModel(Protocol):
@@ -119,7 +119,7 @@ def class_densities(
 
 
 def _draw_histograms(canvas: Canvas, x: Floats, codes: Codes, factors: Floats) -> None:
-    """Draw a histogram for each class; its area is the class's factor."""
+    """Draw a histogram for each class; its area is 1, or the prior of the class."""
     edges = _bar_edges(x, codes)
     width = edges[1] - edges[0]
     for k, factor in enumerate(factors):
