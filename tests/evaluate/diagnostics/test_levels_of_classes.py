@@ -157,16 +157,19 @@ def test_calibration_of_weighted_rows():
 
 def test_coefficients_and_odds_ratios_of_logistic_regression():
     rng = np.random.default_rng(12)
-    p, above, below = [], [], []
+    p, z, above, below = [], [], [], []
     for _ in range(350):
         x = rng.normal(size=(120, 2))
         y = (rng.random(120) < 1 / (1 + np.exp(-0.5 * x[:, 1]))).astype(int)
         summary = sf.LogisticRegression(l2=0.0).fit(x, y).summary(x, y)
         low, high = summary.odds_intervals
         p.append(summary.p_values[0, 1])
+        z.append(summary.z[0, 1])
         above.append(low[0, 2] > np.exp(0.5))
         below.append(high[0, 2] < np.exp(0.5))
     assert_rate(np.array(p) <= 0.05, 0.02, 0.075)
+    for side in (-1, 1):
+        assert_rate((np.array(p) <= 0.05) & (np.sign(z) == side), 0.008, 0.05)
     assert_rate(above, 0.01, 0.045)
     assert_rate(below, 0.01, 0.045)
     assert_rate(np.array(above) | np.array(below), 0.03, 0.07)

@@ -14,7 +14,7 @@ def normal(rng, y):
 
 def rounded(rng, y):
     # nearly every row shares half of its cells with another row by chance
-    return np.rint(np.clip(3 * rng.normal(size=(len(y), 6)), -6, 6))
+    return np.rint(np.clip(3 * rng.normal(size=(len(y), 4)), -6, 6))
 
 
 def whole_numbers(rng, y):
