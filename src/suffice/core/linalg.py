@@ -16,7 +16,8 @@ from suffice.typing import Codes, Floats
 EPS = float(np.finfo(np.float64).eps)
 LOG_2PI = float(np.log(2 * np.pi))
 _LAPACK = "scipy.linalg._flapack"
-_RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)  # added to a diagonal of ones, smallest first
+# numbers to add to a diagonal of ones, smallest first
+_RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 
 
 def _lapack_alone() -> ModuleType:

@@ -57,7 +57,7 @@ class TextTable:
     # Whether to search for spellings of missing values, which takes a third of the reading time. It
     # is needed if the first rows have some, if the user names some, or if a number fails to parse.
     careful: bool
-    remarks: tuple[str, ...]  # surprises for the user
+    remarks: tuple[str, ...]  # remarks on readings that may surprise the user
     notations: dict[str, Notation]  # notation of numbers and dates
     fixed: frozenset[str]  # columns whose notation was given
     # Columns whose points, each before three digits, may be thousands marks in other files.
@@ -74,7 +74,7 @@ class TextTable:
         *,
         is_all: bool = False,
     ) -> Self:
-        """Return the table that starts with the bytes ``head``; with ``is_all`` they are all of it.
+        """Return the table that starts with the bytes ``head``; ``is_all``: it has no other bytes.
 
         ``path`` is None for a stream.
         """
@@ -127,7 +127,7 @@ class TextTable:
         n_rows: int | None,
     ) -> Iterator[pl.DataFrame]:
         """Yield ``n_rows`` rows (None: all) of a file from ``start`` on, block by block."""
-        # Reading the whole file at once may return rows that follow one that fails to parse, so the
+        # Reading the whole file at once may return rows after a row that fails to parse, so the
         # number of rows read would be unknown. A block is read completely or again.
         numbers = self._numbers_in(columns)
         blocks = row_blocks(

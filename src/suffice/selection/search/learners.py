@@ -192,7 +192,7 @@ class BoostedLearner:
         n_outputs = 1 if table.n_classes == 2 else table.n_classes
         models: list[PosteriorModel] = []
         for n_rounds in chosen:
-            # many trees vary less, and take longer
+            # the average of many trees varies less, but takes longer
             n_repeats = self.n_repeats
             if n_rounds * n_outputs > _MANY_BOOSTED_TREES:
                 n_repeats = min(n_repeats, 2)

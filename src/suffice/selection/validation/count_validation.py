@@ -42,7 +42,7 @@ class CountFamily(SklearnClassifier, Protocol):
     costs: CostsLike
 
     def _resolved_count_settings(self) -> CountSettings:
-        """Return the settings; if ``fit`` replaced "auto", its choices."""
+        """Return the settings, with the values that ``fit`` chose for "auto"."""
 
 
 def is_count_family(estimator: object) -> TypeGuard[CountFamily]:

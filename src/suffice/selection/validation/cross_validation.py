@@ -89,9 +89,9 @@ class CrossValidation(Tabled):
     def one_se_params(self) -> Parameters:
         """Parameters of the most regularised candidate within one standard error of the best.
 
-        It has the largest pooling + shrinkage + l2. If the grid has none of these, the result is
-        the best candidate. If several candidates share the largest sum, it is the best candidate if
-        among them, otherwise the first of them.
+        It has the largest pooling + shrinkage + l2. If the grid has none of these parameters, the
+        best candidate is returned. If several candidates share the largest sum, the best candidate
+        is returned if it is among them, and the first of them otherwise.
         """
         column = CRITERIA.index(self.criterion)
         means = self.means[:, column]

@@ -27,7 +27,7 @@ class GaussianFamily(SklearnClassifier, Protocol):
         """Return all settings as one value."""
 
     def _resolved_settings(self) -> Settings:
-        """Return the settings; if ``fit`` replaced "auto", its choices."""
+        """Return the settings, with the values that ``fit`` chose for "auto"."""
 
     def fit_moments(self, moments: Moments) -> Self:
         """Fit from moments that were collected elsewhere."""
