@@ -31,11 +31,12 @@ from suffice.typing import Codes, Floats
 
 # (upper + lower)² ≤ 2⁴⁰, times a digit of the weight ≤ 7, sums to less than 2⁵³ in 1,024 rows
 _BLOCK_ROWS = 512
-_LOOP_ROWS = 4096  # rows of a block that a compiled loop sorts by class
+_LOOP_ROWS = 4096  # number of rows in a block that a compiled loop sorts by class
 _WIDE = 128  # with this many features, rows can be read in random order without loss of speed
 _MOST_CLASSES = 1024  # chunks have 512 rows per class, and 2¹⁹ rows sum to less than 2⁶³
 _WEIGHT_BITS = 3  # weights are split into digits from 0 to 7, which are summed one by one
-_LOST_SHARE = 1e-6  # rounding that changes more than this share of a standard deviation warns
+# warn if rounding changes a feature by more than this share of its standard deviation
+_LOST_SHARE = 1e-6
 
 
 def exact_sums(

@@ -44,7 +44,7 @@ class DeviceArray(Protocol):
 
 
 def is_foreign(x: object) -> TypeGuard[DeviceArray]:
-    """Return whether x is an array of a library other than NumPy, as results then are, too."""
+    """Return whether x is another library's array; its results are then such arrays, too."""
     library = type(x).__module__.partition(".")[0]
     if library in ("torch", "cupy"):
         return True

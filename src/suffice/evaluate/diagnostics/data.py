@@ -23,8 +23,9 @@ MOST_COLUMNS = 200
 # and this share of the error of always predicting the largest class.
 TOO_GOOD_ERROR = 0.03
 TOO_GOOD_SHARE = 0.1
-# It is not suspicious if a random column would do as well with this probability. Trees of several
-# sizes are possible, so that all of them together raise a false alarm in at most about 5 %.
+# A column is not suspicious if a random column would predict as well with at least this
+# probability. Trees of several sizes are tried, and together they raise a false alarm in at most
+# about 5 %.
 CHANCE = 0.01
 # number of rows whose near copies are counted, and number of rows compared with them
 COPIED_ROWS = 300
@@ -374,7 +375,7 @@ def _rare_nonpositive(column: str, observed: Floats, distinct: Floats) -> list[S
     are_few = 0 < len(nonpositive) <= max(1, 0.02 * len(observed))
     if not are_few or len(positive) < 10:
         return []
-    # far: the gap between zero and the smallest others exceeds 6 of the gaps between those
+    # "far" means that the gap to zero is more than 6 times the gap between the other values
     if positive[0] <= 6 * np.diff(positive[:10]).mean():
         return []
     rows = counted(len(nonpositive), "row")
