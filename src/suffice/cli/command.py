@@ -38,7 +38,7 @@ class Command(click.Command):
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        # kinds of files that an output may replace unasked
+        # kinds of files that an output may replace without --force
         self._may_overwrite = may_overwrite
         self._kinds = kinds  # the values of the argument KIND, with descriptions
         self._may_replace = may_replace  # the argument that may also be the output

@@ -44,7 +44,7 @@ class DeviceArray(Protocol):
 
 
 def is_foreign(x: object) -> TypeGuard[DeviceArray]:
-    """Return whether x is another library's array; its results are then such arrays, too."""
+    """Return whether x is an array of another library; results are then of that library, too."""
     library = type(x).__module__.partition(".")[0]
     if library in ("torch", "cupy"):
         return True
