@@ -1,6 +1,7 @@
 """What is open on the page and what is folded, and which charts a verdict allows."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 import suffice as sf
@@ -68,3 +69,17 @@ def test_the_page_of_an_average_counts_it_as_of_both_kinds():
     result = sf.compare(X, y, models=["AutoClassifier", "LDA"], cv=2, progress=False)
     approaches = {row["model"]: row["approach"] for row in result.rows()}
     assert approaches == {"AutoClassifier": "both", "LDA": "generative", "constant": "neither"}
+
+
+def test_only_one_effect_is_open_where_one_of_the_first_is_a_table():
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    rows = {
+        "height": rng.normal(size=300) + 1.5 * y,
+        "colour": np.where(rng.random(300) < 0.2 + 0.6 * y, "red", "blue"),
+    }
+    section = explanation(judged(pl.DataFrame(rows), y, models=["logistic"]))
+    effects_open = [b for b in section.blocks if "osterior" in getattr(b, "caption", "")]
+    effects_folded = [b for b in section.details if "osterior" in getattr(b, "caption", "")]
+    assert (len(effects_open), len(effects_folded)) == (1, 1)
+    assert {type(b) for b in (*effects_open, *effects_folded)} == {Plot, DataTable}

@@ -42,6 +42,8 @@ def explanation(findings: Findings) -> page.Section:
     effect_charts = effects(findings)
     # with many classes, each has small plots, which need more room than the open part has
     n_open_effects = 0 if len(findings.class_names) > MOST_LINES else MOST_OPEN_EFFECTS
+    if not all(isinstance(block, page.Plot) for block in effect_charts[:n_open_effects]):
+        n_open_effects = 1  # a table does not fit next to a chart
     blocks = [*importance(findings), *effect_charts[:n_open_effects]]
     more_columns = importance_of_more_columns(findings)
     details = [*more_columns, *effect_charts[n_open_effects:]]
