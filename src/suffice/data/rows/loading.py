@@ -26,11 +26,12 @@ from suffice.data.rows.left_out import (
     require_rows,
 )
 from suffice.data.scanning import frames_of_scan, read_ahead
-from suffice.data.source import Progress, Source, exactly, values_of
+from suffice.data.source import Progress, Source, values_of
 from suffice.errors import InvalidInputError, UnusedDataWarning, warn
 from suffice.typing import Codes, Flags, Floats, Labels
 
 _NUMBERS = 1 << 20  # numbers in one block: 8 MB
+_FEW_LABELS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +85,25 @@ def _as_codes(labels: pl.Series) -> Codes:
     return labels.to_physical().to_numpy().astype(np.intp)
 
 
+def _codes_among(labels: pl.Series, distinct: pl.Series) -> Codes | None:
+    """Return the code of each label (n,); None unless exactly the ``distinct`` labels occur."""
+    if len(distinct) > _FEW_LABELS:
+        known = labels.cast(pl.Enum(distinct), strict=False)
+        if known.null_count():
+            return None
+        codes = _as_codes(known)
+        occurs = np.bincount(codes, minlength=len(distinct)) > 0
+        return codes if occurs.all() else None
+    # comparing all labels with each of a few is quicker than a search for each label
+    numbers = np.zeros(len(labels), np.uint8)  # code + 1, or 0 for any other label
+    for number, label in enumerate(distinct, start=1):
+        is_label = (labels == label).to_numpy()
+        if not is_label.any():
+            return None
+        numbers += np.uint8(number) * is_label
+    return numbers.astype(np.intp) - 1 if numbers.all() else None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """Consecutive frames of a source, and the memory that their numbers are copied to."""
@@ -134,7 +154,7 @@ class Loader:
         first_row = part.first_row
         x = self._filled(part)
         names = [name for name in pieces[0].columns if name not in self._numbers]
-        others = pl.concat([piece.select(map(exactly, names)) for piece in pieces])
+        others = pl.concat([_columns_of(piece, names) for piece in pieces])
         others = self._with_merged_labels(others)
         gaps: dict[str, int] = {}
         usable: Flags = np.ones(len(x), bool)
@@ -185,12 +205,8 @@ class Loader:
         distinct = self._distinct
         if labels.dtype != pl.String or distinct is None:
             return self._encoded_anew(labels)
-        known = labels.cast(pl.Enum(distinct), strict=False)
-        if known.null_count():
-            return self._encoded_anew(labels)
-        codes = _as_codes(known)
-        occurs = np.bincount(codes, minlength=len(distinct)) > 0
-        if not occurs.all():
+        codes = _codes_among(labels, distinct)
+        if codes is None:
             return self._encoded_anew(labels)
         return _as_labels(distinct), codes
 
@@ -210,7 +226,7 @@ class Loader:
         roles = self.roles
         classes, codes = self._encoded(values_of(frame, roles.target or ""))
         weight = None if roles.weight is None else frame.get_column(roles.weight).to_numpy()
-        kept = frame.select(map(exactly, roles.kept))
+        kept = _columns_of(frame, roles.kept)
         if self._schema is None:
             return Chunk(Table(x, classes, codes, weight, roles.features), kept)
         self._schema, levels = encoded_levels(
@@ -226,6 +242,11 @@ class Loader:
             schema=self._schema,
         )
         return Chunk(table, kept)
+
+
+def _columns_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Return some columns; ``frame.select`` would plan a query, which takes 0.3 ms."""
+    return pl.DataFrame([frame.get_column(name) for name in names])
 
 
 def _has_value(column: pl.Series) -> Flags:
