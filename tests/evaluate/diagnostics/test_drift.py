@@ -241,6 +241,24 @@ def test_rare_levels_among_few_rows_are_no_drift():
     assert drift(fitted, drawn(8).assign(c="level 29")).moved == ("c",)
 
 
+def test_rare_levels_that_the_fit_has_merged_are_merged_in_new_rows():
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame({"c": [f"level {j}" for j in rng.integers(0, 130, 400)]})
+    with pytest.warns(sf.errors.SufficeWarning, match="39 most frequent"):
+        fitted = sf.GaussianNB(categorical=["c"]).fit(x, rng.integers(0, 2, 400))
+    category = fitted.moments_.schema.categories[0]
+    assert category.other
+    assert drift(fitted, x).columns[0].effect == pytest.approx(0, abs=1e-9)
+    halves = [RowSums.like(fitted.moments_, rows) for rows in (x[:200], x[200:])]
+    whole = drift_between(RowSums(fitted.moments_), halves[0] + halves[1])
+    assert whole.columns[0].effect == pytest.approx(0, abs=1e-9)
+    new = pd.DataFrame({"c": [f"level {j}" for j in rng.integers(0, 130, 100)]})
+    assert drift(fitted, new).moved == ()
+    assert drift(fitted, new.assign(c=category.levels[0])).moved == ("c",)
+    gaps = new.assign(c=[None, *new["c"][1:]])
+    assert drift(fitted, gaps).n_after == 100
+
+
 @pytest.mark.parametrize("unit", [1e-60, 1.0, 1e60])
 def test_units_of_any_size_change_nothing(rows, unit):
     x, y, rng = rows

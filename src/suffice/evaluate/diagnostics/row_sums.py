@@ -1,5 +1,6 @@
 """Sums of unlabelled rows, collected in the same way as the moments of a fit."""
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -8,6 +9,8 @@ import numpy as np
 from suffice.core.moments import Moments
 from suffice.core.moments.higher_moments import HigherMoments
 from suffice.core.table import Table
+from suffice.core.table.schema import Category, Column, Schema
+from suffice.errors import LostDetailWarning
 from suffice.typing import RowsLike, WeightsLike
 
 
@@ -21,7 +24,8 @@ class RowSums:
     def like(cls, fit: Moments, X: RowsLike, sample_weight: WeightsLike = None) -> Self:
         """Return the sums of unlabelled rows, with the storage and power transform of a fit.
 
-        Categories have the levels of these rows, which may differ from those of the fit.
+        Categories have the levels of these rows, which may differ from those of the fit. If the fit
+        has merged rare levels of a column, the same levels are merged here.
         """
         table = _unlabelled_table(fit, X, sample_weight)
         moments = Moments.of_table(
@@ -63,11 +67,34 @@ def _unlabelled_table(fit: Moments, X: Any, sample_weight: WeightsLike) -> Table
         table = Table.of(X, labels, sample_weight, classes=fit.classes)
         # an array has the same columns as the fit, in the same order
         return table.with_rows(table.x, table.names or fit.feature_names)
-    return Table.of(
-        X,
-        labels,
-        sample_weight,
-        classes=fit.classes,
-        categorical=[category.name for category in schema.categories],
-        missing="indicator" if len(schema.filled) else "marginal",
-    )
+    with warnings.catch_warnings():
+        if any(category.other for category in schema.categories):
+            # The rows are read again with the levels of the fit.
+            warnings.simplefilter("ignore", LostDetailWarning)
+        table = Table.of(
+            X,
+            labels,
+            sample_weight,
+            classes=fit.classes,
+            categorical=[category.name for category in schema.categories],
+            missing="indicator" if len(schema.filled) else "marginal",
+        )
+    assert table.schema is not None
+    comparable = _with_levels_of_fit(table.schema, schema)
+    if comparable == table.schema:
+        return table
+    return Table.of(X, labels, sample_weight, classes=fit.classes, schema=comparable)
+
+
+def _with_levels_of_fit(schema: Schema, fit: Schema) -> Schema:
+    """Return the schema of new rows; the fit decides which levels of a column are rare."""
+    # The most frequent levels of the new rows may be others, and would look like a change.
+    merged = {category.name: category for category in fit.categories if category.other}
+    columns: list[Column] = []
+    for column in schema.columns:
+        if isinstance(column, Category) and column.name in merged:
+            known = merged[column.name]
+            columns.append(replace(known, missing=known.missing or column.missing))
+        else:
+            columns.append(column)
+    return Schema(tuple(columns))
