@@ -1,7 +1,8 @@
 """Groups of tied classes, which share a covariance, and the sums of each group.
 
-Σ_g is estimated from M_g = Σ_{k∈g} M_k and w_g = Σ_{k∈g} w_k. Pooling (Friedman 1989) mixes the
-sums of each group with the sums of all groups.
+The sums of group g are M_g = Σ_{k∈g} M_k, w_g = Σ_{k∈g} w_k and the number K_g of its classes with
+rows. Pooling (Friedman 1989) mixes the sums of each group with the sums of all groups.
+``divisors.py`` divides: Σ_g = M_g / w_g, or M_g / (w_g − K_g).
 """
 
 from __future__ import annotations

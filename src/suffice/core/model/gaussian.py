@@ -5,9 +5,10 @@
     linear       a_k(x) = w_kᵀ x + w_k0, if all classes share Σ  (``linear.py``)
     likelihood   Σ_k w_k (log π_k − ½ (d log 2π + log|Σ_k|)) − ½ Σ_k tr(Σ_k⁻¹ M_k)
 
-In the likelihood, M_k is the scatter about the model's mean μ_k. ``GaussianModel`` computes the
-constants of the scores. ``Whitened`` of ``scoring.py`` computes (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) of all
-rows and classes, and ``posterior.py`` turns scores into posteriors.
+In the likelihood, M_k is the scatter about the model's mean μ_k. ``_log_density`` computes the
+density. For rows without missing values, ``_density_scorer`` computes its constants, from which
+``Whitened`` of ``scoring.py`` subtracts ½ (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) in the same loop.
+``posterior.py`` turns scores into posteriors.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from suffice.core.model.class_model import ClassModel
 from suffice.core.model.covariance import Covariance, DiagonalCovariance
 from suffice.core.model.device import score_anywhere
 from suffice.core.model.linear import discriminant
-from suffice.core.model.missing_values import EllipticalModel, gaussian_log_density
+from suffice.core.model.missing_values import EllipticalModel
 from suffice.core.model.posterior import Readout
 from suffice.core.model.scoring import Formula, Scorer
 from suffice.core.model.student import StudentModel
@@ -231,7 +232,9 @@ class GaussianModel(EllipticalModel):
         return score_anywhere(scorer, x, readout)
 
     def _log_density(self, distances: Floats, log_dets: Floats, n_observed: Codes) -> Floats:
-        return gaussian_log_density(distances, log_dets, n_observed)
+        # log N(x; μ, Σ) = −½ (d log 2π + log|Σ| + Δ²),  Δ² = (x − μ)ᵀ Σ⁻¹ (x − μ)
+        # with missing values: d, μ, Σ and x of the observed features
+        return -0.5 * (n_observed[:, None] * LOG_2PI + log_dets + distances)
 
     def _radii(
         self,

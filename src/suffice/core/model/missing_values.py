@@ -6,8 +6,8 @@ Only the observed features x_o of a row are used. In a Gaussian class they are G
     log p(x_o | k) = −½ (d_o log 2π + log|Σ_oo| + Δ²),  Δ² = (x_o − μ_o)ᵀ Σ_oo⁻¹ (x_o − μ_o)
     E[x_m | x_o, k] = μ_m + Σ_mo Σ_oo⁻¹ (x_o − μ_o)
 
-``covariance.py`` computes Δ² and log|Σ_oo|, and ``student.py`` the density of a Student t. Fitting
-with missing values is in ``core/missing``.
+``covariance.py`` computes Δ² and log|Σ_oo|, ``gaussian.py`` the Gaussian density and ``student.py``
+that of a Student t. Fitting with missing values is in ``core/missing``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from suffice.core.linalg import LOG_2PI, solve_lower
+from suffice.core.linalg import solve_lower
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.posterior import Readout, read_scores
@@ -161,12 +161,6 @@ class EllipticalModel(ClassModel):
             distances[:, members], log_det = shape.observed_distances(y, rare_patterns, means)
             log_dets[:, members] = log_det[:, None]
         return self._log_density(distances, log_dets, n_observed)
-
-
-def gaussian_log_density(distances: Floats, log_dets: Floats, n_observed: Codes) -> Floats:
-    """Return log p(x_o | k), (n, K), from Δ² and log|Σ_oo| of each class."""
-    # log N(x_o; μ_o, Σ_oo) = −½ (d_o log 2π + log|Σ_oo| + Δ²)
-    return -0.5 * (n_observed[:, None] * LOG_2PI + log_dets + distances)
 
 
 def _solve_rows(lower: Floats, y: Floats) -> Floats:
