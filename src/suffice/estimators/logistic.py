@@ -469,17 +469,20 @@ def _separation_message(
     separation: Separation,
     names: tuple[str, ...] | None,
 ) -> str:
-    separated = "the classes are separated"
-    if len(separation.features):
-        verb = "separates" if len(separation.features) == 1 else "separate"
-        separated = f"{_named(separation.features, names)} {verb} the classes"
+    separated, dropped = "a combination of columns separates the classes", "some columns"
+    if len(separation.features) == 1:
+        separated = f"{_named(separation.features, names)} separates the classes"
+        dropped = "this column"
+    elif len(separation.features):
+        separated = f"{_named(separation.features, names)} separate the classes"
+        dropped = "these columns"
     ties = "" if separation.complete else ", except for rows on the boundary"
     n = fit.problem.objective.design.table.n_rows
     d = fit.moments.n_features
     few_rows = f" (there are {n} rows for {d} features)" if n <= d + 1 else ""
     return (
         f"{separated}{ties}{few_rows}, so no finite maximum-likelihood coefficients exist: "
-        f"l2={fit.l2:g} was used instead of l2=0. Set l2 > 0 yourself, or drop those columns"
+        f"l2={fit.l2:g} was used instead of l2=0. Set l2 > 0 yourself, or drop {dropped}"
     )
 
 

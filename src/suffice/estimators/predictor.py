@@ -103,8 +103,10 @@ def labelled_rows(
             "no row has a label (every y is None or NaN): label some of them"
         )
     if not quiet:
+        n_lost = n - len(rows)
+        verbs = ("has", "is") if n_lost == 1 else ("have", "are")
         warn(
-            f"{n - len(rows):,} of {n:,} rows have no label and are left out",
+            f"{n_lost:,} of {n:,} rows {verbs[0]} no label and {verbs[1]} left out",
             UnusedDataWarning,
         )
     if isinstance(X, (list, tuple)):

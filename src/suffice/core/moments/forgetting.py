@@ -52,8 +52,8 @@ def check_held(total: Moments, part: Moments) -> None:
         k = int(np.argmax(has_more_rows))
         raise ForgetError(
             f"cannot forget {counted(part.counts[k], 'row')} of class "
-            f"{total.classes[k].item()!r}: only {counted(total.counts[k], 'row')} of it were ever "
-            "added"
+            f"{total.classes[k].item()!r}: the sums have only {counted(total.counts[k], 'row')} of "
+            "this class"
         )
     is_heavier = part.weights > total.weights * (1 + _SLACK)
     if is_heavier.any():

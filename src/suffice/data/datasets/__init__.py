@@ -109,10 +109,8 @@ def load(name: str) -> Dataset:
     if name in DATASETS:
         return DATASETS[name]
     near = difflib.get_close_matches(name, DATASETS, 1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    msg = (
-        f"there is no built-in dataset {name!r}: {hint}the datasets are {', '.join(DATASETS)}"
-    )
+    hint = f"did you mean {near[0]!r}? The" if near else "the"
+    msg = f"there is no built-in dataset {name!r}: {hint} datasets are {', '.join(DATASETS)}"
     raise InvalidParameterError(msg)
 
 

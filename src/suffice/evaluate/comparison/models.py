@@ -183,11 +183,11 @@ def known_model(name: str) -> KnownModel:
     near = get_close_matches(_normalised(name), models, 1)
     if near:
         raise InvalidParameterError(
-            f"no classifier is called {name!r}: did you mean {models[near[0]].name!r}? there are "
-            f"{names}; or pass an estimator"
+            f"no classifier is called {name!r}: did you mean {models[near[0]].name!r}? The names "
+            f"are {names}; you can also pass an estimator"
         )
     raise InvalidParameterError(
-        f"no classifier is called {name!r}: there are {names}; or pass an estimator"
+        f"no classifier is called {name!r}: the names are {names}; you can also pass an estimator"
     )
 
 
