@@ -12,7 +12,9 @@ from suffice.evaluate.comparison import learning_curve
 from suffice.evaluate.comparison.importance import _importances
 from suffice.evaluate.comparison.learning_curve import _power_law, growth
 from suffice.evaluate.comparison.paired import RowLosses, choice_estimate
-from suffice.evaluate.comparison.verdict import _useful_threshold
+from suffice.evaluate.comparison.verdict import ClassRecall, _useful_threshold
+
+RARER_CLASS_IS_MISSED = (ClassRecall(1, 0, 10),)
 
 
 def row_losses(names, overlap):
@@ -102,7 +104,7 @@ def test_a_threshold_is_offered_from_two_standard_errors_of_the_auc_on(overlap):
             n_rows=50,
             effective_rows=50 / (1 + overlap),
         )
-        assert (_useful_threshold(model) is not None) == is_offered
+        assert (_useful_threshold(model, RARER_CLASS_IS_MISSED) is not None) == is_offered
 
 
 @pytest.mark.parametrize(("n_folds", "is_offered"), [(1, False), (2, True), (3, True)])
@@ -116,4 +118,4 @@ def test_a_threshold_is_offered_only_where_rows_were_held_out_in_turn(n_folds, i
         n_rows=50,
         effective_rows=50.0,
     )
-    assert (_useful_threshold(model) is not None) == is_offered
+    assert (_useful_threshold(model, RARER_CLASS_IS_MISSED) is not None) == is_offered

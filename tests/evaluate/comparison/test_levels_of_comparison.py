@@ -24,7 +24,11 @@ from suffice.evaluate.comparison.paired import (
     choice_estimate,
 )
 from suffice.evaluate.comparison.real_errors import RealError
-from suffice.evaluate.comparison.verdict import _balanced_accuracy, _useful_threshold
+from suffice.evaluate.comparison.verdict import (
+    ClassRecall,
+    _balanced_accuracy,
+    _useful_threshold,
+)
 from suffice.evaluate.curves.reliability import reliability
 
 
@@ -250,6 +254,7 @@ def test_a_balanced_accuracy_of_rows_that_share_training_rows():
 def test_a_threshold_of_useless_posteriors_is_rarely_offered(auc, overlap, least, most):
     rng = np.random.default_rng(12)
     truth = np.arange(60) % 2
+    is_missed = (ClassRecall(0, 0, 30),)
     is_offered = []
     for _ in range(600):
         # other training rows add a share to the variance of the area
@@ -263,7 +268,7 @@ def test_a_threshold_of_useless_posteriors_is_rarely_offered(auc, overlap, least
             n_rows=60,
             effective_rows=60 / (1 + overlap),
         )
-        is_offered.append(_useful_threshold(model) is not None)
+        is_offered.append(_useful_threshold(model, is_missed) is not None)
     assert_rate(is_offered, least, most)
 
 
