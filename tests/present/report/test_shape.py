@@ -1,5 +1,7 @@
 """What is open on the page and what is folded, and which charts a verdict allows."""
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -83,3 +85,14 @@ def test_only_one_effect_is_open_where_one_of_the_first_is_a_table():
     effects_folded = [b for b in section.details if "osterior" in getattr(b, "caption", "")]
     assert (len(effects_open), len(effects_folded)) == (1, 1)
     assert {type(b) for b in (*effects_open, *effects_folded)} == {Plot, DataTable}
+
+
+def test_each_verdict_has_a_colour_of_its_own_in_every_theme(iris_report):
+    page = iris_report.write("html")
+    shades = [
+        re.search(rf"p\.answer\.{verdict} {{ background: var\((--[a-z-]+)\)", page)[1]
+        for verdict in ("yes", "with-care", "no")
+    ]
+    assert len(set(shades)) == 3
+    # light, dark by the system, dark by the switch, and print
+    assert [page.count(f"{shade}: #") for shade in shades] == [4, 4, 4]
