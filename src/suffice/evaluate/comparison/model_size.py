@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from suffice.evaluate.comparison.models import core
 
@@ -19,7 +20,15 @@ def is_readable(fitted: object) -> bool:
 
 def n_parameters(fitted: object) -> float:
     """Return the number of free parameters; NaN if unknown, or if the model keeps rows instead."""
-    model: Any = core(fitted)
+    try:
+        return _counted(core(fitted))
+    except Exception:
+        # attributes of other libraries' models may share these names and mean something else
+        return np.nan
+
+
+def _counted(model: Any) -> float:
+    """Return the number of parameters, found from the attributes that the model has."""
     if hasattr(model, "members_"):
         return _of_average(model)
     if hasattr(model, "model_") and model.model_.has_density:
@@ -33,7 +42,7 @@ def n_parameters(fitted: object) -> float:
     if hasattr(model, "_strategy"):
         return float(len(model.classes_) - 1)
     if hasattr(model, "estimators_"):
-        return float(sum(n_parameters(member) for member in np.ravel(model.estimators_)))
+        return _of_ensemble(model)
     return np.nan
 
 
@@ -49,16 +58,29 @@ def _of_average(model: Any) -> float:
     return total
 
 
+def _of_ensemble(model: Any) -> float:
+    """Return the number of parameters of all members and of the model that combines them."""
+    members = model.estimators_
+    if isinstance(members, np.ndarray):  # boosted trees: one row for each step
+        members = members.ravel()
+    total = float(sum(n_parameters(member) for member in members))
+    if hasattr(model, "final_estimator_"):
+        total += n_parameters(model.final_estimator_)
+    return total
+
+
 def _of_tree(model: Any) -> float:
-    # a feature and a threshold at each split, K − 1 probabilities at each leaf
+    # a feature and a threshold at each split; at each leaf K − 1 probabilities, or one number
     leaves = model.tree_.n_leaves
     splits = model.tree_.node_count - leaves
-    return float(2 * splits + leaves * (len(model.classes_) - 1))
+    per_leaf = len(model.classes_) - 1 if is_classifier(model) else 1
+    return float(2 * splits + leaves * per_leaf)
 
 
 def _of_linear_scores(model: Any) -> float:
     # K scores have K − 1 free differences, and only these matter
     per_score = np.shape(model.coef_)[-1]
-    if np.any(getattr(model, "intercept_", 0)):
+    # without a fitted intercept, the attribute is missing or zero
+    if hasattr(model, "intercept_") and getattr(model, "fit_intercept", True):
         per_score += 1
     return float((len(model.classes_) - 1) * per_score)
