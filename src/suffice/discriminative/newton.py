@@ -25,6 +25,7 @@ from suffice.discriminative.penalty import penalty_value
 from suffice.discriminative.problem import WIDEST_HESSIAN, Problem
 from suffice.discriminative.solver import Solution, Solver, damped
 from suffice.discriminative.stopping import Step, Stopping
+from suffice.discriminative.truncated_newton import TruncatedNewton, is_product_affordable
 from suffice.typing import Floats
 
 _SAMPLE_SHARE = 16  # the sample holds one of this many rows
@@ -79,12 +80,17 @@ def _last_step(objective: Objective, point: Evaluation) -> Evaluation:
 
 
 class QuasiNewton(Solver):
-    """L-BFGS from the Hessian of a sample, or from Böhning's bound for many parameters."""
+    """L-BFGS from the Hessian of a sample; truncated Newton steps for many parameters.
+
+    If the rows are too many to be kept in standard units, L-BFGS starts at Böhning's bound instead.
+    """
 
     default = Stopping(tol=1e-8, max_iter=1000)
 
     def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
         objective = problem.objective
+        if start.size > WIDEST_HESSIAN and is_product_affordable(objective):
+            return damped(objective.evaluate, start, TruncatedNewton.of(objective).step)
         pairs = deque[Pair](maxlen=_MEMORY)
         if start.size <= WIDEST_HESSIAN:
             start, inverse = _sampled_start(objective, start)

@@ -10,24 +10,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from suffice.core.linalg import EPS, symmetric_eigen
+from suffice.core.linalg import EPS, inverse_lower, lapack
 from suffice.core.moments import Moments
 from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import is_foreign
 from suffice.core.table.table import Table
 from suffice.discriminative.problem import WIDEST_HESSIAN
 from suffice.discriminative.scaling import Scaling
-from suffice.typing import Floats
+from suffice.typing import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowSpan:
-    """Rows in standard units, and their coordinates along the principal axes of their span."""
+    """Rows in standard units, and their coordinates along orthonormal axes Q of their span."""
 
     scaling: Scaling  # y = (x − m) / s
     rows: Floats  # Y  (n, d)
-    combinations: Floats  # U diag(1/√q), where Y Yᵀ = U diag(q) Uᵀ  (n, r)
-    table: Table  # the labelled rows as coordinates U diag(√q), (n, r)
+    combinations: Floats  # A, where Q = Yᵀ A  (n, r)
+    table: Table  # the labelled rows as coordinates L, where Y = L Qᵀ  (n, r)
 
     @classmethod
     def of(cls, table: Table, moments: Moments, *, fit_intercept: bool) -> RowSpan:
@@ -35,24 +35,38 @@ class RowSpan:
         scaling = Scaling.of(moments, fit_intercept=fit_intercept)
         rows = np.subtract(table.x, scaling.centre, dtype=np.float64)
         rows *= scaling.inverse
-        q, u = symmetric_eigen(rows @ rows.T)
-        kept = q > len(q) * EPS * float(q[-1])
-        if not kept.any():  # all rows are the same: one coordinate, which is 0
-            zeros = np.zeros((len(q), 1))
+        lower, pivots, rank = _pivoted_cholesky(rows @ rows.T)
+        if rank == 0:  # all rows are the same: one coordinate, which is 0
+            zeros = np.zeros((len(rows), 1))
             return cls(scaling, rows, zeros, replace(table, x=zeros, names=None))
-        roots = np.sqrt(q[kept])
-        coordinates = replace(table, x=u[:, kept] * roots, names=None)
-        return cls(scaling, rows, u[:, kept] / roots, coordinates)
+        coordinates = np.empty((len(rows), rank))
+        coordinates[pivots] = lower
+        # Y_p = L₁ Qᵀ for the first r pivots p, so that Q = Y_pᵀ L₁⁻ᵀ
+        combinations = np.zeros((len(rows), rank))
+        combinations[pivots[:rank]] = inverse_lower(lower[:rank]).T
+        return cls(scaling, rows, combinations, replace(table, x=coordinates, names=None))
 
     def slopes(self, beta: Floats) -> Floats:
         """Return φ of φᵀy + w_0 for coefficients of coordinates, (C, d)."""
-        # φ = Yᵀ U diag(1/√q) β
+        # φ = Q β = Yᵀ A β
         return np.asarray((beta[:, 1:] @ self.combinations.T) @ self.rows)
 
     def to_original(self, beta: Floats) -> Floats:
         """Return (w_0, w) of wᵀx + w_0, given the coordinates' parameters, each (C, 1 + …)."""
         phi = np.column_stack([beta[:, 0], self.slopes(beta)])
         return self.scaling.to_original(phi)
+
+
+def _pivoted_cholesky(gram: Floats) -> tuple[Floats, Codes, int]:
+    """Return L (n, r), the pivots and the rank r, where row p_i of the Gram matrix's root is L_i.
+
+    Y Yᵀ = L Lᵀ in the order of the pivots.
+    """
+    tolerance = len(gram) * EPS * float(np.diagonal(gram).max())
+    factor, pivots, rank, _ = lapack.dpstrf(gram, lower=1, tol=tolerance)
+    if not np.diagonal(gram).any():
+        rank = 0
+    return np.tril(factor)[:, :rank], pivots - 1, rank
 
 
 def is_solved_in_span(table: Table) -> bool:

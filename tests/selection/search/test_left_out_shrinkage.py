@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import suffice as sf
 from suffice.core.estimation.settings import Settings
 from suffice.core.table import Table
+from suffice.errors import InvalidInputError
 from suffice.selection.search import open_settings
 from suffice.selection.search.left_out_shrinkage import LeftOutRows
 from suffice.selection.search.open_settings import best_candidate
@@ -110,6 +111,7 @@ def test_the_chosen_target_is_kept_by_a_file_and_by_more_rows(tmp_path):
     np.testing.assert_allclose(again.predict_proba(X), head.predict_proba(X), rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::suffice.errors.DegenerateDataWarning")
 @pytest.mark.parametrize("change", ["one row", "weights", "copies", "one row in a variance"])
 def test_folds_are_left_out_where_single_rows_cannot_be(change, monkeypatch):
     table = classes_of_rows(0, n_rows=60, n_features=120)
@@ -127,10 +129,9 @@ def test_folds_are_left_out_where_single_rows_cannot_be(change, monkeypatch):
     monkeypatch.setattr(
         open_settings, "_left_out_losses", spy(open_settings._left_out_losses, by_row)
     )
-    best = best_candidate(Settings(tied=True, shrinkage="auto"), Table.of(x, y, weight))
-    assert np.isfinite(best.log_loss)
+    sf.LDA(shrinkage="auto").fit(x, y, weight)
     assert all(losses is None for losses in by_row)
-    best_candidate(Settings(tied=True, shrinkage="auto"), table)
+    sf.LDA(shrinkage="auto").fit(table.x, table.codes)
     assert by_row[-1] is not None
 
 
@@ -151,6 +152,14 @@ def test_a_few_copies_are_counted_once():
     without = best_candidate(settings_, table)
     assert with_copies.shrinkage == without.shrinkage
     assert with_copies.log_loss == pytest.approx(without.log_loss)
+
+
+def test_infinity_is_refused_before_shrinkage_is_chosen():
+    table = classes_of_rows(0, n_rows=60, n_features=120)
+    x = table.x.copy()
+    x[3, 5] = np.inf
+    with pytest.raises(InvalidInputError, match="infinity: row 3, column 5"):
+        sf.LDA(shrinkage="auto", temperature="auto").fit(x, table.codes)
 
 
 def test_the_priors_of_a_left_out_row_lack_it():
