@@ -38,6 +38,28 @@ def test_the_parameters_come_back(lecture, three):
     np.testing.assert_allclose(three.covariance_[0], np.eye(2), rtol=1e-15)
 
 
+def test_a_covariance_may_be_asymmetric_by_rounding():
+    tridiagonal = 2 * np.eye(12) - np.eye(12, k=1) - np.eye(12, k=-1)
+    rounded = np.linalg.inv(np.linalg.inv(tridiagonal))
+    assert (rounded != rounded.T).any()
+    for sigma in ([[1, 1e-17], [0, 1]], [[1e300, 1e283], [0, 1e300]], rounded):
+        means = np.arange(2 * len(sigma)).reshape(2, -1)
+        model = sf.GaussianClassifier.from_parameters([0.5, 0.5], means, sigma)
+        np.testing.assert_array_equal(model.covariance_, model.covariance_.T)
+        np.testing.assert_allclose(
+            model.covariance_, sigma, rtol=1e-14, atol=1e-15 * np.max(sigma)
+        )
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
+def test_a_covariance_that_is_not_symmetric_is_refused_in_all_units(scale):
+    # a correlation of 0.5 + 1e-10 against 0.5, for features of very different units
+    units = np.array([1.0, scale])
+    sigma = np.array([[1.0, 0.5 + 1e-10], [0.5, 1.0]]) * np.outer(units, units)
+    with pytest.raises(InvalidParameterError, match="not symmetric and positive definite"):
+        sf.GaussianClassifier.from_parameters([0.5, 0.5], [[0, 0], [1, 1]], sigma)
+
+
 def test_classes_of_one_matrix_are_tied_so_that_their_boundary_is_a_line(three):
     assert isinstance(three.boundary("b", "c"), sf.Hyperplane)
     assert isinstance(three.boundary("a", "c"), sf.Quadric)

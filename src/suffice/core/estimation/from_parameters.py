@@ -13,6 +13,8 @@ from suffice.core.table.labels import as_labels
 from suffice.errors import InvalidParameterError
 from suffice.typing import Floats, Labels, LabelsLike, RowsLike
 
+ROUNDING = 1e-12  # asymmetry up to this share of two standard deviations is a rounding error
+
 
 def moments_of_parameters(
     priors: Priors,
@@ -73,16 +75,24 @@ def _covariances(covariances: RowsLike, labels: Labels, d: int) -> Floats:
         )
     sigmas: Floats = np.broadcast_to(sigma, (k, d, d))
     for label, each in zip(labels.tolist(), sigmas, strict=True):
-        is_symmetric = np.isfinite(each).all() and np.allclose(
-            each, each.T, rtol=1e-12, atol=0
-        )
-        is_positive = is_symmetric and (np.diagonal(each) > 0).all()
-        if not is_positive or scaled_cholesky(each) is None:
+        if not _is_symmetric(each) or scaled_cholesky(each) is None:
             raise InvalidParameterError(
                 f"the covariance of class {label!r} is not symmetric and positive definite: "
                 f"{each.tolist()}"
             )
-    return sigmas
+    # each matrix is halved before the sum, which might overflow
+    return np.asarray(sigmas / 2 + np.swapaxes(sigmas, 1, 2) / 2)
+
+
+def _is_symmetric(sigma: Floats) -> bool:
+    """Return whether a finite matrix with positive variances is symmetric up to rounding."""
+    variances = np.diagonal(sigma)
+    if not np.isfinite(sigma).all() or (variances <= 0).any():
+        return False
+    # |Σ_ij − Σ_ji| ≤ ε √(Σ_ii Σ_jj)
+    deviations = np.sqrt(variances)
+    asymmetry = np.abs(sigma - sigma.T)
+    return bool((asymmetry <= ROUNDING * np.outer(deviations, deviations)).all())
 
 
 def _tied_alike(sigmas: Floats, labels: Labels) -> Tied:
