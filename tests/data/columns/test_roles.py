@@ -97,6 +97,9 @@ def test_lacking_columns_that_differ_by_case_are_renamed():
     renamed = "rename 'Petal_Length' to 'petal_length' and 'Petal_Width' to 'petal_width'"
     with pytest.raises(FeatureMismatchError, match=renamed):
         roles_for_predicting(source, ["petal_length", "petal_width"], 2)
+    added = "rename 'Petal_Width' to 'petal_width', and add the column 'sepal_width'"
+    with pytest.raises(FeatureMismatchError, match=added):
+        roles_for_predicting(source, ["petal_width", "sepal_width"], 2)
     with pytest.raises(FeatureMismatchError, match="it has 'Petal_Length'"):
         roles_for_predicting(source, ["sepal_length", "sepal_width"], 2)
 

@@ -339,6 +339,10 @@ def _suggestion(names: Sequence[str], columns: Sequence[str]) -> str:
     renames = [
         f"{by_lower[name.lower()]!r} to {name!r}" for name in names if name.lower() in by_lower
     ]
+    absent = [name for name in names if name.lower() not in by_lower]
+    if renames and absent:
+        columns_to_add = f"{noun_for(len(absent), 'column')} {quoted(absent, 5)}"
+        return f"rename {listed(renames)}, and add the {columns_to_add}"
     if renames:
         return f"rename {listed(renames)}"
     return f"it has {quoted(columns, 10)}"

@@ -114,7 +114,7 @@ class Part:
 
 
 class Loader:
-    """Frames to chunks through a few blocks of memory, which later chunks overwrite in turn.
+    """Converts frames to chunks in a few blocks of memory, which later chunks overwrite in turn.
 
     Threads may load parts side by side, unless the chunks add levels to the schema.
     """
@@ -135,7 +135,7 @@ class Loader:
         self._schema = roles.schema  # includes the levels seen so far
         self._label = label
         self._next_row = first_row
-        # The distinct labels of the last chunk: mostly those of the next, too.
+        # The distinct labels of the last chunk; the next chunk mostly has the same ones.
         self._distinct: pl.Series | None = None
 
     def _empty_block(self, n_rows: int, device: Device | None) -> Floats:
