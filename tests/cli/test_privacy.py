@@ -81,6 +81,12 @@ def test_a_receipt_is_verified_from_the_remaining_rows(ok, ok_json, grid):
         ({"rows_left": 261}, "states 261 rows for the remaining rows, but there are 260"),
         ({"format": 2}, "is not a receipt"),
         ({"grid": {"origins": []}}, "is not a receipt"),
+        ({"grid": {"origins": ["0x0p+0"], "exponents": [10**30]}}, "is not a receipt"),
+        ({"grid": {"origins": ["0x0p+0"], "exponents": [2.5]}}, "is not a receipt"),
+        ({"rows_left": "260"}, "is not a receipt"),
+        ({"rows_removed": None}, "is not a receipt"),
+        ({"after": 5}, "is not a receipt"),
+        ({"features": [1, 2]}, "is not a receipt"),
     ],
 )
 def test_a_forged_receipt_is_found_out(ok, refused, grid, change, message):

@@ -58,7 +58,7 @@ def grid_named(name: str) -> RoundingGrid | Literal["auto"]:
         return "auto"
     try:
         fields = json.loads(Path(name).read_text())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InvalidParameterError(
             f"--exact names {name!r}, which is not a readable grid ({error}): write one with "
             "suffice grid, or give the word auto"

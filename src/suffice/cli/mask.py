@@ -102,6 +102,6 @@ def mask(
 def _json(path: Path) -> object:
     try:
         document: object = json.loads(path.read_text())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidParameterError(f"{path} is not JSON: {error}") from error
     return document

@@ -73,7 +73,7 @@ class Receipt:
         """Return the receipt in a file that ``save`` wrote."""
         try:
             return cls.from_json(json.loads(Path(path).read_text()))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise FileFormatError(
                 f"{path} is not a receipt of suffice forget, or was damaged ({error})"
             ) from error
@@ -86,6 +86,14 @@ class Receipt:
             raise ValueError("its kind or format is unknown")
         features = fields.pop("features")
         receipt = cls(features=None if features is None else tuple(features), **fields)
+        texts = [receipt.before, receipt.removed, receipt.after, receipt.storage]
+        texts += [receipt.version, receipt.time, *(receipt.features or ())]
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("a digest, a name or a time is not text")
+        if not all(
+            type(n) is int and n >= 0 for n in (receipt.rows_removed, receipt.rows_left)
+        ):
+            raise ValueError("a number of rows is not a count")
         RoundingGrid.from_json(receipt.grid)
         return receipt
 

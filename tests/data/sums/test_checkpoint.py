@@ -20,7 +20,8 @@ from suffice.data.rows.loading import frames_of
 from suffice.data.sums.checkpoint import Checkpoint, FileRows
 from suffice.data.sums.running import sums_of_frames
 from suffice.errors import CheckpointError, InvalidInputError, InvalidParameterError
-from suffice.persistence.moments_file import arrays_of
+from suffice.persistence import archive
+from suffice.persistence.moments_file import KIND, arrays_of
 
 N_FILES, N_ROWS = 6, 3000
 
@@ -236,6 +237,34 @@ def test_a_file_that_is_no_checkpoint_is_not_overwritten(files, tmp_path):
         with pytest.raises(CheckpointError, match=f"{name} is not a checkpoint"):
             sf.summarize(files, "t", checkpoint=tmp_path / name)
     assert (tmp_path / "text").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda saved: saved.pop("files"),
+        lambda saved: saved.update(files=[1]),
+        lambda saved: saved.update(files={"a": 3}),
+        lambda saved: saved.update(question=None),
+        lambda saved: saved.update(left_out={"lines": 1}),
+        lambda saved: saved["left_out"].update(rows="7"),
+        lambda saved: saved["left_out"].update(unusable=-1),
+        lambda saved: next(iter(saved["files"].values())).update(rows=2.5),
+        lambda saved: next(iter(saved["files"].values())).update(done=None),
+    ],
+)
+def test_a_forged_checkpoint_is_refused_and_kept(files, tmp_path, change):
+    path = tmp_path / "scan.moments"
+    sf.summarize(files, "t", checkpoint=path)
+    header, arrays = archive.read(path)
+    change(header["checkpoint"])
+    for field in ("suffice", "format", "sha256"):
+        header.pop(field)
+    archive.write(path, KIND, header, arrays)
+    before = path.read_bytes()
+    with pytest.raises(CheckpointError, match="is not a checkpoint"):
+        sf.summarize(files, "t", checkpoint=path)
+    assert path.read_bytes() == before
 
 
 def test_a_checkpoint_needs_files_each_once(files, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -180,8 +181,9 @@ class RoundingGrid:
         """Return the grid from the values that ``to_json`` returned."""
         try:
             origins = [float.fromhex(origin) for origin in fields["origins"]]
-            exponents = [int(exponent) for exponent in fields["exponents"]]
-        except (KeyError, TypeError, ValueError) as error:
+            exponents = [operator.index(exponent) for exponent in fields["exponents"]]
+            np.array(exponents, dtype=np.int64)  # too large a number raises here
+        except (LookupError, TypeError, ValueError, OverflowError) as error:
             raise InvalidParameterError(
                 "this is not a grid: it needs 'origins' (hexadecimal floats as text) and "
                 "'exponents' (integers), one of each for every feature"

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -159,15 +159,24 @@ class Checkpoint:
         try:
             header, arrays = archive.read(self.path)
             saved = header[_FIELD]
+            question = dict(saved["question"])
+            files = {name: _counted_from(entry) for name, entry in saved["files"].items()}
+            rows_read = _rows_read_from(saved["left_out"])
             moments = Moments.of_archive(header, arrays)
-        except (SufficeError, KeyError, OSError) as error:
+        except (
+            SufficeError,
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            OSError,
+        ) as error:
             msg = f"{self.path} is not a checkpoint ({error}): name another path, or remove it"
             raise CheckpointError(msg) from error
-        self._refuse_other_question(saved["question"])
-        for address, entry in saved["files"].items():
-            self.counted[_resolved(address)] = Counted(**entry)
+        self._refuse_other_question(question)
+        self.counted = {_resolved(address): entry for address, entry in files.items()}
         self._refuse_changed_files()
-        self.summed = Summed(moments, RowsRead(**saved["left_out"]))
+        self.summed = Summed(moments, rows_read)
         self._saved = self.counted.copy()
         # A cluster does not report the number of rows of a complete file, so take the remainder.
         for path, counted in self.counted.items():
@@ -197,6 +206,25 @@ class Checkpoint:
                     f"{path} has changed since the checkpoint counted it: remove {self.path} to "
                     "start again"
                 )
+
+
+def _counted_from(fields: Mapping[str, Any]) -> Counted:
+    """Return how many rows of a file are counted; raise if a field has another type."""
+    numbers = [fields["size"], fields["rows"]]
+    are_counts = all(type(number) is int and number >= 0 for number in numbers)
+    if not are_counts or type(fields["done"]) is not bool:
+        raise TypeError("the rows of a file are not counted")
+    return Counted(**fields)
+
+
+def _rows_read_from(fields: Mapping[str, Any]) -> RowsRead:
+    """Return the number of rows read; raise if a field has another type."""
+    rows_read = RowsRead(**fields)
+    numbers: list[Any] = [rows_read.rows, rows_read.unusable]
+    numbers += [*rows_read.by_column.values(), *rows_read.new_levels.values()]
+    if not all(type(number) is int and number >= 0 for number in numbers):
+        raise TypeError("the rows read are not counted")
+    return rows_read
 
 
 def _question(source: Source, roles: Roles, settings: SumSettings) -> dict[str, object]:
