@@ -132,5 +132,5 @@ def test_a_file_that_is_not_there_is_not_made(tmp_path):
 
 def test_a_table_of_what_is_no_database_is_refused(tmp_path):
     for source in ("iris", ROWS):
-        with pytest.raises(InvalidParameterError, match="is allowed only with the address of a database"):
+        with pytest.raises(InvalidParameterError, match="only with the address of a database"):
             sf.summarize(source, "colour", table="rows")
