@@ -28,7 +28,7 @@ def test_with_care_says_which_conditions_are_not_met(overlap):
     standing = found.standing._replace(recalls=recalls, n_serious=0, better=("error",))
     for change, doubts in (
         ({}, "it misses more than a third of class ill"),
-        ({"n_serious": 1}, "it misses more than a third of class ill and the first caveat is"),
+        ({"n_serious": 1}, "it misses more than a third of class ill, and because the first "),
         ({"recalls": recalls[1:], "n_serious": 2}, "the first 2 caveats are serious"),
         (
             {"better": ("log-loss",), "recalls": recalls[1:]},
@@ -40,10 +40,10 @@ def test_with_care_says_which_conditions_are_not_met(overlap):
         ),
     ):
         other = replace(found, usable="with care", standing=standing._replace(**change))
-        assert other.sentences[-2].startswith(f"Why with care: {doubts}")
+        assert f"is to be used with care because {doubts}" in other.sentences[-2]
     for usable in ("yes", "no"):
         sentences = replace(found, usable=usable, standing=standing).sentences
-        assert not any("Why with care" in each for each in sentences)
+        assert not any("to be used with care" in each for each in sentences)
 
 
 def test_a_threshold_is_stated_where_more_than_a_third_of_the_rarer_class_is_missed(overlap):

@@ -433,7 +433,8 @@ class Verdict:
         if n_serious:
             which = "caveat is" if n_serious == 1 else f"{n_serious} caveats are"
             doubts.append(f"the first {which} serious")
-        return f"Why with care: {listed(doubts)}."
+        reasons = ", and because ".join(doubts)
+        return f"{_capitalised(self.model)} is to be used with care because {reasons}."
 
     def _price_of_choice(self, choice: ChoiceEstimate) -> str:
         error = percent(choice.error)

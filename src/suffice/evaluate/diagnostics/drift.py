@@ -179,10 +179,10 @@ def _size(change: ColumnDrift) -> str:
             return f"a constant, {change.before:.4g}, is {change.after:.4g} on average"
         return f"mean by {change.effect:+.2g} standard deviations"
     if change.what == "spread":
-        return f"standard deviation times {np.exp(change.effect):.2g}"
+        return f"standard deviation multiplied by {np.exp(change.effect):.2g}"
     if change.what == "missing":
         return f"missing {percent(change.before)}, now {percent(change.after)}"
-    return f"levels of {percent(change.effect)} of the rows"
+    return f"{percent(change.effect)} of the rows changed level"
 
 
 def drift(model: GaussianEstimator, X: RowsLike, sample_weight: WeightsLike = None) -> Drift:
