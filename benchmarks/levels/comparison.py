@@ -25,7 +25,11 @@ from suffice.evaluate.comparison.learning_curve import growth
 from suffice.evaluate.comparison.models import CONSTANT, STABLE_SHARE, ComparedModel
 from suffice.evaluate.comparison.paired import ERROR, LARGEST, LOG_LOSS, RowLosses
 from suffice.evaluate.comparison.real_errors import real_errors
-from suffice.evaluate.comparison.verdict import _balanced_accuracy, _useful_threshold
+from suffice.evaluate.comparison.verdict import (
+    _balanced_accuracy,
+    _recalls,
+    _useful_threshold,
+)
 from suffice.typing import Codes, Floats, SklearnClassifier
 
 LEARNERS: dict[str, Callable[[], SklearnClassifier]] = {
@@ -373,7 +377,8 @@ class _Gain:
             "less log-loss than the constant": by_log_loss.verdict == "worse",
             "balanced accuracy above chance": balanced.p_value <= LEVEL
             and balanced.model > balanced.constant,
-            "a threshold is offered": _useful_threshold(model) is not None,
+            "a threshold is offered": _useful_threshold(model, _recalls(model.held_out))
+            is not None,
         }
         choice = result.choice
         if choice is not None:

@@ -39,6 +39,10 @@ def _other_cases() -> Iterator[Case]:
         yield Case(
             f"n = {n}, d = {d}", n, "a column that is the class", _Checks(n, d).findings
         )
+    for n, d, n_rare in ((20, 10, 1), (40, 30, 4), (100, 30, 3)):
+        setting = f"n = {n}, d = {d}, {n_rare} of one class"
+        found = _Checks(n, d, n_rare).findings
+        yield Case(setting, n, "a column that is the class", found)
 
 
 class _Stated:
@@ -157,13 +161,16 @@ class _Coefficients:
 class _Checks:
     """Hints at columns that give the class away, or at rows that belong together."""
 
-    def __init__(self, n: int, d: int):
+    def __init__(self, n: int, d: int, n_rare: int | None = None):
         self.n = n
         self.d = d
+        self.n_rare = n_rare  # rows of the rarer class, None for classes of random size
 
     def findings(self, rng: np.random.Generator, has_effect: bool) -> dict[str, Finding]:
         x = rng.normal(size=(self.n, self.d)).round(2)
         y = rng.integers(0, 2, self.n)
+        if self.n_rare is not None:
+            y = (np.arange(self.n) < self.n_rare).astype(int)
         if has_effect:
             x[:, 0] = y + 0.01 * rng.normal(size=self.n)
         checks = data_checks(x, y)

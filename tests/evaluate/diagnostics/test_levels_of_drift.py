@@ -112,8 +112,8 @@ def test_two_levels_rise_and_fall_equally_often():
 def test_several_levels(n_levels, n, m):
     rng = np.random.default_rng(6)
     shares = np.ones(n_levels) / n_levels
-    old = rng.multinomial(n, shares, 5000).astype(float)
-    new = rng.multinomial(m, shares, 5000).astype(float)
+    old = rng.multinomial(n, shares, 3500).astype(float)
+    new = rng.multinomial(m, shares, 3500).astype(float)
     p = np.array([share_test(np.stack(pair)) for pair in zip(old, new, strict=True)])
     assert_rate(p <= 0.05, 0.04, 0.06)
     assert_rate(p <= 0.2, 0.18, 0.22)
@@ -149,7 +149,7 @@ def test_all_means_of_five_normal_rows_have_the_level_of_hotellings_test():
         x = rng.normal(mean, size=(n_rows, 2))
         return RowSums(sf.Moments.of(x, np.zeros(n_rows, int)))
 
-    assert_uniform([drift_between(sums(3), sums(2)).p_value for _ in range(1000)])
+    assert_uniform([drift_between(sums(3), sums(2)).p_value for _ in range(800)])
     p = [drift_between(sums(30), sums(20, mean=1.5)).p_value for _ in range(20)]
     assert_rate(np.array(p) <= 0.05, 0.95, 1.0)
 
@@ -169,12 +169,12 @@ def test_columns_with_extreme_tails_have_no_part_in_the_test_of_all_means():
 def test_any_of_several_columns_raises_an_alarm_in_five_percent():
     rng = np.random.default_rng(8)
     for n_tests in (1, 3):
-        p = rng.random((10_000, n_tests))
+        p = rng.random((6000, n_tests))
         # P(any p ≤ α/m) = 1 − (1 − α/m)ᵐ of independent tests
         expected = 1 - (1 - 0.05 / n_tests) ** n_tests
         assert_exact_rate([holm(each).min() <= 0.05 for each in p], expected)
     # once a column has moved, the two others share the level
-    p = np.column_stack([np.zeros(10_000), rng.random((10_000, 2))])
+    p = np.column_stack([np.zeros(6000), rng.random((6000, 2))])
     assert_exact_rate([holm(each)[1:].min() <= 0.05 for each in p], 1 - 0.975**2)
 
 
