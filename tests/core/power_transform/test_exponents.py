@@ -101,7 +101,9 @@ def test_a_large_mean_takes_no_digits_from_the_transform():
     np.testing.assert_allclose(*slopes, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize(("scale", "fate"), [(1e-200, "underflow to zero"), (1e160, "overflow")])
+@pytest.mark.parametrize(
+    ("scale", "fate"), [(1e-200, "underflow to zero"), (1e160, "overflow")]
+)
 def test_a_column_whose_squares_are_no_numbers_is_named(scale, fate):
     x = np.random.default_rng(0).normal(size=(20, 2)) * [1.0, scale]
     with pytest.raises(InvalidInputError, match=f"squares of column 1 {fate}: rescale"):
