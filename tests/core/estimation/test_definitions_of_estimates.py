@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import suffice as sf
-from suffice.core.estimation import edda
+from suffice.core.estimation import edda_axes
 from suffice.core.estimation.categories import _of_observed_rows, _unseen_filled
 from suffice.core.estimation.degenerate import filled_variances
 from suffice.core.estimation.normal_inverse_wishart import NormalInverseWishart
@@ -107,7 +107,7 @@ def test_axes_that_have_not_settled_are_reported_by_the_likelihood_they_would_ga
     cross = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     x = np.concatenate([cross * [3.0, 1.0], cross * [4.0, 0.5]])  # axes are the coordinates
     y = np.repeat([0, 1], 4)
-    descend = edda.descend_axes
+    descend = edda_axes.descend_axes
     angle = 1e-3
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
 
@@ -115,10 +115,10 @@ def test_axes_that_have_not_settled_are_reported_by_the_likelihood_they_would_ga
         best = descend(start, at, most)
         point = at(best.axes @ turn)
         # the value is −2 log-likelihood per row
-        monkeypatch.setattr(edda, "UNFINISHED", share * (point.value - best.value) / 2)
+        monkeypatch.setattr(edda_axes, "UNFINISHED", share * (point.value - best.value) / 2)
         return point
 
-    monkeypatch.setattr(edda, "descend_axes", stopped_early)
+    monkeypatch.setattr(edda_axes, "descend_axes", stopped_early)
     with warnings.catch_warnings(record=True) as recorded:
         warnings.simplefilter("always", NotConvergedWarning)
         sf.GaussianClassifier(covariance="VVE").fit(x, y)

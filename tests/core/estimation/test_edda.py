@@ -1,4 +1,5 @@
 import json
+import re
 from itertools import combinations, permutations
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,9 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_iris
 
+from suffice.core.estimation import edda_forms
 from suffice.core.estimation.edda import FAMILIES, EddaStructure, edda_covariances
+from suffice.core.estimation.edda_problem import EddaProblem
 from suffice.core.model.information_criteria import bic
 from suffice.errors import InvalidInputError, NotConvergedWarning
 
@@ -378,7 +381,27 @@ def test_there_are_fourteen_families():
 @pytest.mark.parametrize("code", ["EVE", "VVE"])
 def test_axes_that_have_not_settled_are_warned_of_by_family_with_a_cure(code, monkeypatch):
     for name in ("SCOUT_STEPS", "MOST_STEPS"):
-        monkeypatch.setattr(f"suffice.core.estimation.edda.{name}", 1)
+        monkeypatch.setattr(f"suffice.core.estimation.edda_axes.{name}", 1)
     message = f"family '{code}' have not converged.*'VVV' or 'EEE'"
     with pytest.warns(NotConvergedWarning, match=message):
         fitted(code, *random_sums(5, n_features=5))
+
+
+def test_volumes_that_have_not_settled_are_warned_of_with_what_another_step_would_gain(
+    monkeypatch,
+):
+    weights, scatters = random_sums(5)
+    problem = EddaProblem(code="VEE", classes=np.arange(3), weights=weights)
+
+    def objective():
+        """Return −log L per row of volumes with their best common form, up to a constant."""
+        u = edda_forms._relative_volumes(problem, scatters)
+        common = np.einsum("k,kij->ij", np.exp(-u), scatters)
+        return (weights / weights.sum() @ u * 3 + np.linalg.slogdet(common)[1]) / 2
+
+    least = objective()
+    monkeypatch.setattr(edda_forms, "MOST_STEPS", 2)
+    with pytest.warns(NotConvergedWarning, match="volumes of family 'VEE'") as recorded:
+        left = objective() - least
+    gain = float(re.search("would gain (.+) of log", str(recorded[0].message)).group(1))
+    assert gain == pytest.approx(left, rel=0.3)  # the message has one digit

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import suffice as sf
-from suffice.core.estimation.edda import roots
+from suffice.core.estimation.edda_problem import roots
 from suffice.core.estimation.few_rows_estimates import FewRows, FilledReference
 from suffice.core.estimation.settings import Settings
 from suffice.core.linalg import EPS, rank_tolerance
