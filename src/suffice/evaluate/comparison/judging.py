@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
-from suffice.core.decision.error_intervals import effective_rows, wilson
+from suffice.core.decision import error_intervals
 from suffice.core.decision.predictions import Predictions, among_classes
 from suffice.core.moments import Moments
 from suffice.core.progress import Progress, Wish
@@ -67,7 +67,9 @@ class Outcome:
     is_readable: bool  # whether its rule can be written down: an equation, or one tree
     held_out: Predictions  # fold after fold; has posteriors only if they were kept
     folds: Codes  # fold of each held-out row  (m,)
-    # ρ n / n_train, what shared training rows add to a variance; 0 for one fold
+    # ρ n / n_train; 0 for one fold. Since the training sets of folds share rows, the variance of a
+    # mean is σ² (1/n + ρ/n_train) = σ²/n (1 + ρ n/n_train). Nadeau & Bengio (2003) set ρ = 1; here,
+    # ``ComparedModel.training_share`` gives the ρ of a model.
     overlap: float
     learnt: tuple[Any, ...]  # the classifier of each fold, if classifiers were kept
     notes: tuple[str, ...]
@@ -115,24 +117,21 @@ class Outcome:
 
     @property
     def effective_rows(self) -> float:
-        """Number of independent rows with the same standard error.
-
-        The variance of a mean is σ² (1/n + ρ/n_train), after Nadeau & Bengio (2003), whose ρ is 1.
-        """
+        """Number of independent rows with the same standard error; ``overlap`` reduces it."""
         _, first, unit_of = np.unique(self.units, return_index=True, return_inverse=True)
         w = self.held_out.weights / self.held_out.weights.mean()
         totals = np.bincount(unit_of, w)
         errors = np.bincount(unit_of, w * self.row_losses[0]) / totals
         if self.groups is None:
-            return effective_rows(errors, w[first], self.overlap)
-        return effective_rows(
+            return error_intervals.effective_rows(errors, w[first], self.overlap)
+        return error_intervals.effective_rows(
             errors, np.asarray(totals, np.float64), self.overlap, grouped=True
         )
 
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's 95 % interval of the error, from the effective number of rows."""
-        low, high = wilson(np.array(self.error), np.array(self.effective_rows))
+        low, high = error_intervals.wilson(np.array(self.error), np.array(self.effective_rows))
         return float(low), float(high)
 
     @property
@@ -147,37 +146,6 @@ def recorded_warnings() -> Iterator[list[warnings.WarningMessage]]:
     with _ONE_AT_A_TIME, warnings.catch_warnings(record=True) as recorded:
         warnings.simplefilter("always")
         yield recorded
-
-
-def notes_on(
-    model: ComparedModel,
-    folds: Folds,
-    recorded: Sequence[warnings.WarningMessage],
-) -> list[str]:
-    """Return a note on ignored weights, and the first warning of each category but singularity."""
-    notes = []
-    takes_weights = hasattr(model.estimator, "fit_moments") or weight_name(model.estimator)
-    if folds.weight is not None and not takes_weights:
-        notes.append("ignores sample weights: its fit does not accept them")
-    others = [each for each in recorded if each.category is not DegenerateDataWarning]
-    return notes + _first_messages(others)
-
-
-def _first_messages(recorded: Sequence[warnings.WarningMessage]) -> list[str]:
-    """Return the first warning of each category, with its number of occurrences."""
-    messages = []
-    for category, times in Counter(warning.category for warning in recorded).items():
-        first = next(warning for warning in recorded if warning.category is category)
-        message = " ".join(str(first.message).split())
-        messages.append(message if times == 1 else f"{message} ({times} times)")
-    return messages
-
-
-def degenerate_notes(recorded: Sequence[warnings.WarningMessage]) -> list[str]:
-    """Return the first warning about a singular covariance."""
-    return _first_messages(
-        [each for each in recorded if each.category is DegenerateDataWarning]
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,11 +216,11 @@ def learner_of(
 
 
 class Case(NamedTuple):
-    """A model, the folds it is evaluated on, and a description of the folds."""
+    """A model and the folds it is evaluated on."""
 
     model: ComparedModel
     folds: Folds
-    note: str = ""
+    note: str = ""  # which rows the folds hold, if they are a sample
 
     def learner(self) -> FromMoments | ByFitting:
         return learner_of(self.model.estimator, self.folds.X, is_plain=self.folds.is_plain)
@@ -343,9 +311,9 @@ def _judged(
     keep: bool,
 ) -> Outcome | Failure:
     """Return the result of a model; worker processes evaluate some folds, this one the rest."""
-    model, folds, note = case
+    folds = case.folds
     results: list[FoldResult] = []
-    steps.begin(model.name)
+    steps.begin(case.model.name)
     try:
         with recorded_warnings() as recorded:
             learner = case.learner()
@@ -361,12 +329,8 @@ def _judged(
                 steps.step()
     except Exception as error:
         steps.step(len(folds.splits) - len(results))
-        return Failure(model.name, _why_failed(error, folds, len(results)))
-    notes = notes_on(model, folds, recorded)
-    if note:
-        notes.insert(0, note)
-    outcome = outcome_of(model, results, folds, notes, keep=keep)
-    return replace(outcome, singular_warnings=tuple(degenerate_notes(recorded)))
+        return Failure(case.model.name, _why_failed(error, folds, len(results)))
+    return outcome_of(case, results, recorded, keep=keep)
 
 
 def _why_failed(error: Exception, folds: Folds, fold: int) -> str:
@@ -425,14 +389,22 @@ def judged_fold(learner: FromMoments | ByFitting, folds: Folds, fold: int) -> Fo
 
 
 def outcome_of(
-    model: ComparedModel,
+    case: Case,
     results: Sequence[FoldResult],
-    folds: Folds,
-    notes: Sequence[str],
+    recorded: Sequence[warnings.WarningMessage],
     *,
     keep: bool,
 ) -> Outcome:
-    """Return the result of a model on all folds, with classifiers and posteriors if ``keep``."""
+    """Return the result of a model on all folds, with classifiers and posteriors if ``keep``.
+
+    The recorded warnings become its notes.
+    """
+    model, folds, note = case
+    notes = [note] if note else []
+    if folds.weight is not None and not _takes_weights(model.estimator):
+        notes.append("ignores sample weights: its fit does not accept them")
+    singular = [each for each in recorded if each.category is DegenerateDataWarning]
+    others = [each for each in recorded if each.category is not DegenerateDataWarning]
     held_out = Predictions.joined([result.held_out for result in results])
     fold_sizes = [len(result.held_out.rows) for result in results]
     return Outcome(
@@ -449,10 +421,25 @@ def outcome_of(
         folds=np.repeat(np.arange(len(results)), fold_sizes),
         overlap=model.training_share * folds.overlap,
         learnt=tuple(result.learnt for result in results) if keep else (),
-        notes=tuple(notes),
+        notes=(*notes, *_first_messages(others)),
         groups=None if folds.groups is None else folds.groups[held_out.rows],
+        singular_warnings=tuple(_first_messages(singular)),
         is_of_both_kinds=model.is_of_both_kinds,
     )
+
+
+def _takes_weights(estimator: SklearnClassifier) -> bool:
+    return hasattr(estimator, "fit_moments") or weight_name(estimator) is not None
+
+
+def _first_messages(recorded: Sequence[warnings.WarningMessage]) -> list[str]:
+    """Return the first warning of each category, with its number of occurrences."""
+    messages = []
+    for category, times in Counter(warning.category for warning in recorded).items():
+        first = next(warning for warning in recorded if warning.category is category)
+        message = " ".join(str(first.message).split())
+        messages.append(message if times == 1 else f"{message} ({times} times)")
+    return messages
 
 
 def _area(held_out: Predictions, scores: Sequence[Floats | None]) -> float:

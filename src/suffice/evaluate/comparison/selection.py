@@ -11,10 +11,10 @@ from suffice.core.table.matrix import taken
 from suffice.errors import InvalidParameterError, require_word
 from suffice.evaluate.comparison.comparison import Comparison, compared, folds_for
 from suffice.evaluate.comparison.judging import (
+    Case,
     Outcome,
     judged_fold,
     learner_of,
-    notes_on,
     outcome_of,
     recorded_warnings,
 )
@@ -125,12 +125,11 @@ def select(
     with recorded_warnings() as recorded:
         learner = learner_of(pick.estimator, X, is_plain=False)
         result = judged_fold(learner, final, 0)
-    notes = notes_on(pick, final, recorded)
     return Selection(
         comparison=comparison,
         criterion=criterion,
         estimator=result.learnt,
-        test=outcome_of(pick, [result], final, notes, keep=False),
+        test=outcome_of(Case(pick, final), [result], recorded, keep=False),
         parts=parts,
     )
 
