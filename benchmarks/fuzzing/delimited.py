@@ -458,12 +458,24 @@ def _check_values(j: int, values: pl.Series, expected: Sequence[Value]) -> None:
 
 
 def is_like_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether no cell of the first row is a decimal number or occurs again below."""
+    """Return whether the first row may be taken for column names.
+
+    Either it has text above numbers, and no number, or none of its cells is a decimal number or
+    occurs again below.
+    """
     first, *others = rows
-    for j, cell in enumerate(first):
-        if re.search(r"\d[.,]\d", cell) or cell in [row[j] for row in others if j < len(row)]:
-            return False
-    return True
+    columns = [[row[j].strip() for row in others if j < len(row)] for j in range(len(first))]
+    below = [[cell for cell in column if cell not in MISSING] for column in columns]
+    is_text = [not re.match(r"[-+(]?[$€£]?\d", cell) and cell not in MISSING for cell in first]
+    is_named = [
+        text and bool(cells) and all(re.match(r"[-+(]?[$€£]?\d", cell) for cell in cells)
+        for text, cells in zip(is_text, below, strict=True)
+    ]
+    if any(is_named) and all(is_text):
+        return True
+    is_decimal = any(re.search(r"\d[.,]\d", cell) for cell in first)
+    recurs = any(cell in cells for cell, cells in zip(first, below, strict=True))
+    return not is_decimal and not recurs
 
 
 # --- the target ------------------------------------------------------------------------------

@@ -191,6 +191,12 @@ def test_a_first_line_in_doubt_is_said_to_be_names(file, text):
         open_source(file(text))
 
 
+def test_a_column_may_be_called_by_one_of_its_values(file, recwarn):
+    sample = open_source(file("x,y\n1,y\n2,n\n3,y\n")).sample
+    assert sample.columns == ["x", "y"]
+    assert not recwarn.list
+
+
 SWALLOWED = {
     "to the end": 'a,note,t\n1,x,u\n2,"y,v\n3,z,u\n4,z,v\n',
     "to the next quote": 'a,note,t\n1,"x",u\n2,"y,v\n3,"z",u\n4,"z",v\n5,"z",v\n',

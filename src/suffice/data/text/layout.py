@@ -246,7 +246,8 @@ def _kind_of_first_line(
         return "row"
     recurs = any(cell in below for cell, below in columns)
     if any(_is_name_of_numbers(cell, below) for cell, below in columns):
-        return "perhaps names" if recurs or is_missing else "names"
+        # A column called y may hold y and n, so a value that recurs is no doubt by itself.
+        return "perhaps names" if (recurs and numbers) or is_missing else "names"
     if not numbers and recurs:
         return "row"
     if not numbers:
