@@ -191,7 +191,7 @@ def test_the_error_of_a_choice_counts_that_other_rows_lead_to_another_choice():
     n, n_folds = 150, 2
     overlap = CHOICE_SHARE * n_folds / (n_folds - 1)
     missed = []
-    for _ in range(1000):
+    for _ in range(700):
         share = 0.3 + np.sqrt(0.21 * overlap / n) * rng.normal()
         errors = (rng.random((2, n)) < share).astype(float)
         losses = np.stack([errors, rng.normal(1, 1, (2, n))])
@@ -203,7 +203,7 @@ def test_the_error_of_a_choice_counts_that_other_rows_lead_to_another_choice():
 def test_an_importance_of_three_rows_has_the_level_of_students_t():
     rng = np.random.default_rng(10)
     above, below = [], []
-    for received in rng.normal(size=(5000, 1, 3)):
+    for received in rng.normal(size=(3500, 1, 3)):
         given = np.full((1, 3), received.mean())
         rises = np.stack([received, given])
         (found,) = _importances(rises, "log_loss", ("a",), np.ones(3), np.arange(3))
@@ -320,7 +320,7 @@ def test_an_importance_of_few_groups_has_the_level_of_students_t():
 def test_an_importance_by_error_covers_rare_rises():
     rng = np.random.default_rng(16)
     missed = []
-    for received in (rng.random((3000, 1, 60)) < 0.03).astype(float):
+    for received in (rng.random((2000, 1, 60)) < 0.03).astype(float):
         rises = np.stack([received, np.full((1, 60), received.mean())])
         (found,) = _importances(rises, "error", ("a",), np.ones(60), np.arange(60))
         missed.append(not found.low <= 0.03 <= found.high)

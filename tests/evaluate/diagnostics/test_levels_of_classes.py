@@ -41,7 +41,7 @@ def test_box_m_of_few_rows_without_fourth_moments(sizes, d):
 
 def test_the_chi_square_of_box_m():
     rng = np.random.default_rng(1)
-    found = box_tests(rng, (20, 20), 4, 600, fourth=False)
+    found = box_tests(rng, (20, 20), 4, 450, fourth=False)
     assert_uniform([test.chi_square.p_value for test in found])
 
 
@@ -94,7 +94,7 @@ def test_normality_of_few_rows_is_adjusted_for_both_of_its_tests():
 
 def test_the_skewness_and_kurtosis_of_one_normal_column_are_two_tests():
     rng = np.random.default_rng(17)
-    p = [marginal_p_value(rng.normal(size=(50, 1))) for _ in range(600)]
+    p = [marginal_p_value(rng.normal(size=(50, 1))) for _ in range(450)]
     assert_rate(np.array(p) <= 0.05, 0.03, 0.075)
 
 

@@ -218,7 +218,7 @@ def test_missing_cells_are_no_drift_of_all_means():
         x[rng.random(x.shape) < 0.3] = np.nan
         return sums_of(x)
 
-    p = [drift_between(rows(), rows()).p_value for _ in range(120)]
+    p = [drift_between(rows(), rows()).p_value for _ in range(90)]
     assert_rate(np.array(p) <= 0.05, 0.02, 0.075)
 
 
