@@ -58,7 +58,9 @@ class Shrinkage:
         own γ. With "auto", ``fit`` chooses γ by cross-validation.
     target : {"diagonal", "sphere", "identity"}, default="diagonal"
         "diagonal" is the diagonal of the covariance, "sphere" a sphere with equal trace on
-        standardised features, and "identity" (tr Σ / d) I in the units of the data.
+        standardised features, and "identity" (tr Σ / d) I in the units of the data. With the
+        parameter ``shrinkage="auto"`` of a shared covariance, more than 400 features and fewer
+        than five rows per feature, ``fit`` chooses between "diagonal" and "identity".
 
     Examples
     --------
