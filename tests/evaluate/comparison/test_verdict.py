@@ -334,17 +334,24 @@ def test_the_error_with_more_rows_is_foretold_within_its_interval():
 
 
 @pytest.mark.parametrize(
-    ("errors", "low", "helps"),
+    ("errors", "low", "least_fall", "helps"),
     [
-        ((0.2, 0.15), 0.1, "would help"),
-        ((0.2, 0.195), 0.1, "may or may not help"),
-        ((0.2, 0.195), 0.17, "would hardly help"),
-        ((0.0, 0.0), 0.0, "would hardly help"),
+        ((0.2, 0.15), 0.1, 0.01, "would help"),
+        # the interval of the fall holds zero
+        ((0.2, 0.15), 0.1, 0.0, "may or may not help"),
+        # one misclassified row
+        ((0.005, 0.0), 0.0, 0.004, "may or may not help"),
+        ((0.2, 0.195), 0.1, 0.001, "may or may not help"),
+        ((0.2, 0.195), 0.17, 0.001, "would hardly help"),
+        ((0.0, 0.0), 0.0, 0.0, "would hardly help"),
     ],
 )
-def test_more_rows_hardly_help_only_where_a_great_fall_is_ruled_out(errors, low, helps):
-    now, twice = (Forecast(n, e, low, 0.3) for n, e in zip((20, 40), errors, strict=True))
-    assert Growth("LDA", np.array([5]), np.array([0.3]), 3, (now, twice)).helps == helps
+def test_more_rows_hardly_help_only_where_a_great_fall_is_ruled_out(
+    errors, low, least_fall, helps
+):
+    now, twice = (Forecast(n, e, low, 0.3) for n, e in zip((200, 400), errors, strict=True))
+    found = Growth("LDA", np.array([5]), np.array([0.3]), 3, (now, twice), least_fall)
+    assert found.helps == helps
 
 
 def test_numbers_are_the_same_wherever_they_are_told(iris):

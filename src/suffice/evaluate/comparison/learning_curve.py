@@ -27,6 +27,7 @@ _N_SIZES = 9
 _FEWEST_OF_A_CLASS = 2  # rows of the smallest class at the smallest size
 # a curve is extrapolated if its largest size is at least this multiple of its smallest
 _SPAN = 3
+_FEWEST_ERRORS = 5  # misclassified rows from which a fall of the error is foretold
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -182,12 +183,20 @@ class Growth:
     n_repeats: int
     # for the available rows, and for two and four times as many
     forecast: tuple[Forecast, ...]
+    # lower end of the 95 % interval of the fall of the error with twice as many rows
+    least_fall: float
 
     @property
     def helps(self) -> str:
-        """A sentence on whether twice as many rows would lower the error."""
+        """A sentence on whether twice as many rows would lower the error.
+
+        They would if the fall is large, if its interval excludes zero, and if the fall is not read
+        from a handful of misclassified rows.
+        """
         now, twice = self.forecast[:2]
-        if now.error - twice.error > max(0.05 * now.error, 0.002):
+        is_large = now.error - twice.error > max(0.05 * now.error, 0.002)
+        has_enough_errors = now.error * now.n_rows >= _FEWEST_ERRORS
+        if is_large and has_enough_errors and self.least_fall > 0:
             return "would help"
         if twice.low < 0.8 * now.error:
             return "may or may not help"
@@ -247,7 +256,7 @@ def growth(
         Forecast(int(larger_sizes[i]), float(error[i]), float(low[i]), float(high[i]))
         for i in range(len(larger_sizes))
     )
-    return Growth(curve.name, sizes, curve.mean(), n_repeats, forecast)
+    return Growth(curve.name, sizes, curve.mean(), n_repeats, forecast, float(least[1]))
 
 
 def _power_law(sizes: Codes, errors: Floats, larger_sizes: Codes) -> Floats:
