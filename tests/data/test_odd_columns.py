@@ -300,3 +300,25 @@ def test_a_target_is_guessed_among_names_that_are_patterns(tmp_path):
     kept = sf.Columns(ids=["^x$"])
     with pytest.warns(sf.errors.SufficeWarning, match="taking 'class'"):
         assert sf.summarize(frame, columns=kept).feature_names == ("x",)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_column_without_a_name_may_hold_text(tmp_path, ending):
+    named = pl.DataFrame(
+        {"c": repeated("red", "blue", "red"), "x": X, "y": repeated("u", "v", "v", "u")}
+    )
+    nameless = named.rename({"c": ""})
+    rows = tmp_path / f"rows.{ending}"
+    nameless.write_csv(rows) if ending == "csv" else nameless.write_parquet(rows)
+    expected = sf.summarize(named, "y")
+    pairs = [(nameless.drop("y"), nameless["y"].to_list())]
+    for source in (nameless, rows, nameless.to_pandas()):
+        sums = sf.summarize(source, "y")
+        assert sums.feature_names == ("x", "=blue", "=red")
+        np.testing.assert_array_equal(sums.means, expected.means)
+    np.testing.assert_array_equal(sf.summarize(pairs).means, expected.means)
+    model = sf.LDA().fit_moments(sums)
+    kept = sf.Columns(ids=[""])
+    sf.streams.predict_stream(model, rows, tmp_path / "out.csv", columns=kept)
+    assert pl.read_csv(tmp_path / "out.csv").height == N
+    assert sf.diagnostics.drift(model, nameless.drop("y")).p_value == pytest.approx(1.0)

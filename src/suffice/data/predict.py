@@ -96,7 +96,9 @@ class Answers:
             by_column=gaps,
             new_levels=self._new_levels(frame),
         )
-        return pl.DataFrame([*kept, *answers]), rows_read
+        # A list of columns would give a column without a name one of its own.
+        columns = {column.name: column for column in (*kept, *answers)}
+        return pl.DataFrame(columns), rows_read
 
     def _mixed_rows(self, frame: pl.DataFrame, x: Floats) -> pl.DataFrame:
         """Return the features in order: numbers from ``x`` (p, n), levels from the frame."""

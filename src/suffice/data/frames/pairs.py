@@ -87,7 +87,7 @@ def frame_of_pair(pair: object, label: str) -> pl.DataFrame:
     columns = [*features, labels.gather(table.codes)]
     if table.weight is not None:
         columns.append(pl.Series(_unused("weight", features.columns), table.weight))
-    return pl.DataFrame(columns)
+    return pl.DataFrame({column.name: column for column in columns})
 
 
 def _widened(classes: Labels) -> Labels:

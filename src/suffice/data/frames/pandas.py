@@ -24,7 +24,7 @@ def from_pandas(frame: Any) -> pl.DataFrame:
             f"the frame has two columns called {twin!r}: rename one of them"
         )
     try:
-        return pl.DataFrame([_values(frame[name]).alias(name) for name in frame.columns])
+        return pl.DataFrame({name: _values(frame[name]) for name in frame.columns})
     except Exception as error:
         msg = f"the frame cannot be read ({error}): give each column values of one type"
         raise InvalidInputError(msg) from error

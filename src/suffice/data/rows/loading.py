@@ -246,7 +246,7 @@ class Loader:
 
 def _columns_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Return some columns; ``frame.select`` would plan a query, which takes 0.3 ms."""
-    return pl.DataFrame([frame.get_column(name) for name in names])
+    return pl.DataFrame({name: frame.get_column(name) for name in names})
 
 
 def _has_value(column: pl.Series) -> Flags:
