@@ -55,7 +55,7 @@ def test_named_and_unnamed_columns_are_merged_by_place_and_said():
 
 
 def test_a_coarser_storage_is_said():
-    with pytest.warns(SufficeWarning, match="per-class and diagonal"):
+    with pytest.warns(SufficeWarning, match="per-class scatter and with diagonal scatter"):
         both = of([0, 1, 0]) + of([0, 1, 0], storage="diagonal")
     assert both.storage == "diagonal"
 
