@@ -66,7 +66,7 @@ KINDS = {
     ),
     "cost-against-threshold": FigureKind(
         drawn_from="errors",
-        shows="the mean cost of a row, by the posterior from which a class is called.",
+        shows="the mean cost of a row, by the threshold on the posterior of a class.",
         function=lambda: suffice.plots.cost_against_threshold,
     ),
     "decision-regions": FigureKind(
@@ -86,7 +86,7 @@ KINDS = {
     ),
     "effect-of-neighbours": FigureKind(
         drawn_from="rows",
-        shows="the error of nearest neighbours on rows learnt from and rows held out.",
+        shows="the error of nearest neighbours on training and on held-out rows.",
         function=lambda: suffice.plots.effect_of_neighbours,
     ),
     "effect-of-temperature": FigureKind(
@@ -96,7 +96,7 @@ KINDS = {
     ),
     "error-against-threshold": FigureKind(
         drawn_from="errors",
-        shows="the error of rows that are decided, by the smallest posterior required.",
+        shows="the error of the rows that are not rejected, by the threshold.",
         function=lambda: suffice.plots.error_against_threshold,
     ),
     "neighbourhood": FigureKind(
@@ -121,12 +121,12 @@ KINDS = {
     ),
     "precision-recall": FigureKind(
         drawn_from="errors",
-        shows="precision against recall of a class, or of each of several.",
+        shows="precision against recall of a class, or of each of several classes.",
         function=lambda: suffice.plots.precision_recall,
     ),
     "real-against-synthetic": FigureKind(
         drawn_from="model",
-        shows="real rows under the diagonal, synthetic ones over it.",
+        shows="real rows below the diagonal, synthetic rows above it.",
         function=lambda: suffice.plots.real_against_synthetic,
     ),
     "reliability": FigureKind(
@@ -136,7 +136,7 @@ KINDS = {
     ),
     "roc": FigureKind(
         drawn_from="errors",
-        shows="the ROC curve of a class, or of each of several against the rest.",
+        shows="the ROC curve of a class, or of each of several classes against the rest.",
         function=lambda: suffice.plots.roc,
     ),
 }
@@ -202,7 +202,7 @@ def plot(
     _check_settings(kind, parameters, settings)
     arguments = _arguments(kind, model, data)
     if "y" not in parameters:
-        arguments = arguments[:2]  # an estimator and X
+        arguments = arguments[:2]  # without the labels
     drawn = draw(*arguments, theme=theme, **settings)
     first_axes = drawn.flat[0] if hasattr(drawn, "flat") else drawn
     style = style_of("dark" if theme == "dark" else "light")
