@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from suffice.cli.command import subcommand
-from suffice.cli.data import able, load_model
+from suffice.cli.data import load_model, require_method
 from suffice.cli.options import OUTPUT, file_argument, flag, option
 from suffice.cli.terminal import Terminal
 
@@ -43,7 +43,9 @@ def boundary(
     from suffice.core.model.geometry.hyperplane import Hyperplane
     from suffice.core.table.labels import label_written
 
-    fitted = able(load_model(model), "boundary", model, "fit one model, such as lda or qda")
+    fitted = require_method(
+        load_model(model), "boundary", model, "fit one model, such as lda or qda"
+    )
     a = label_written(class_a, fitted.classes_)
     b = label_written(class_b, fitted.classes_)
     surface = fitted.boundary(a, b)

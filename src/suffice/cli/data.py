@@ -40,11 +40,11 @@ def load_model(path: Path) -> PredictorMixin:
     return loaded
 
 
-def able(fitted: PredictorMixin, verb: str, path: Path, cure: str) -> Any:
+def require_method(fitted: PredictorMixin, method: str, path: Path, cure: str) -> Any:
     """Return the model if it has the method; otherwise raise with advice."""
-    if not hasattr(fitted, verb):
+    if not hasattr(fitted, method):
         raise InvalidInputError(
-            f"{path} holds the model {type(fitted).__name__}, which has no {verb.strip('_')}: "
+            f"{path} holds the model {type(fitted).__name__}, which has no {method.strip('_')}: "
             f"{cure}"
         )
     return fitted
@@ -162,13 +162,13 @@ class Data:
         """Whether this is a model or moments file, not rows."""
         if self.total is not None:
             return True
-        ours = [name for name in (self.name, *self.others) if _holds_sums(Path(name))]
-        if ours and self.others:
+        files_of_sums = [name for name in (self.name, *self.others) if _holds_sums(Path(name))]
+        if files_of_sums and self.others:
             raise InvalidInputError(
-                f"{ours[0]} holds sums, which cannot be read together with other files: give data "
-                "files only, or add up files of sums with suffice merge"
+                f"{files_of_sums[0]} holds sums, which cannot be read together with other files: "
+                "give data files only, or add up files of sums with suffice merge"
             )
-        return bool(ours)
+        return bool(files_of_sums)
 
     def source(self) -> Source:
         """Return the source, without deciding the roles of its columns."""
@@ -225,7 +225,7 @@ class Data:
         try:
             return roles_with(self.target)
         except UnknownTargetError as error:
-            return roles_with(_asked(error))
+            return roles_with(_ask_for_target(error))
 
     def moments(
         self,
@@ -349,7 +349,7 @@ def _can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _asked(unknown: UnknownTargetError) -> str:
+def _ask_for_target(unknown: UnknownTargetError) -> str:
     """Ask the user at a terminal for the target; raise if there is no terminal."""
     if not _can_ask():
         raise unknown

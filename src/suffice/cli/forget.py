@@ -8,7 +8,7 @@ import click
 
 import suffice
 from suffice.cli.command import subcommand
-from suffice.cli.data import Data, able, refuse_target_of_sums
+from suffice.cli.data import Data, refuse_target_of_sums, require_method
 from suffice.cli.options import file_argument, other_output, output, target_option
 from suffice.cli.terminal import Terminal
 from suffice.core.text.lists import counted
@@ -63,7 +63,7 @@ def forget(
     if isinstance(loaded, suffice.Moments):
         before = loaded
     else:
-        before = able(loaded, "moments_", total, "fit it again").moments_
+        before = require_method(loaded, "moments_", total, "fit it again").moments_
     removed = _sums_of(parts[0], before, target, terminal)
     for part in parts[1:]:
         removed = removed + _sums_of(part, before, target, terminal)

@@ -89,7 +89,7 @@ def sample(
         raise InvalidInputError(msg)
     one_class = None if class_name is None else label_written(class_name, classifier.classes)
     draws = Draws(classifier, label, one_class)
-    write_table(_drawn(draws, number, seed), output, terminal, number)
+    write_table(_lazy_table(draws, number, seed), output, terminal, number)
 
 
 class Draws(NamedTuple):
@@ -100,8 +100,8 @@ class Draws(NamedTuple):
     one_class: Hashable | None
 
 
-def _drawn(draws: Draws, number: int, seed: int | None) -> pl.LazyFrame:
-    """Return the rows as a lazy table that is drawn while it is written."""
+def _lazy_table(draws: Draws, number: int, seed: int | None) -> pl.LazyFrame:
+    """Return a table whose rows are drawn while it is written."""
     import numpy as np
     from polars.io.plugins import register_io_source
 
@@ -111,6 +111,7 @@ def _drawn(draws: Draws, number: int, seed: int | None) -> pl.LazyFrame:
         for start in range(0, number, _BATCH):
             yield _frame(draws, min(_BATCH, number - start), rng)
 
+    # one row shows the types of the columns
     schema = _frame(draws, 1, np.random.default_rng(0)).schema
     return register_io_source(frames, schema=schema)
 
@@ -127,7 +128,8 @@ def _frame(draws: Draws, number: int, rng: np.random.Generator) -> pl.DataFrame:
     else:
         names = classifier.feature_names or [f"x{j}" for j in range(rows.shape[1])]
         columns = dict(zip(names, rows.T, strict=True))
-    text = {name: pl.String for name, column in columns.items() if column.dtype.kind in "OU"}
+    # without this, polars would guess the type of a text column from its values
+    texts = {name: pl.String for name, column in columns.items() if column.dtype.kind in "OU"}
     lists = {name: column.tolist() for name, column in columns.items()}
     lists[draws.label_column] = labels.tolist()
-    return pl.DataFrame(lists, schema_overrides=text)
+    return pl.DataFrame(lists, schema_overrides=texts)

@@ -55,19 +55,28 @@ def effective_rows(
 ) -> float:
     """Return the number of independent rows whose error has the same standard error.
 
+    ``overlap`` is ρ n / n_train for folds, whose training sets share rows (Nadeau & Bengio 2003).
     If ``grouped``, each entry of ``losses`` is the mean loss of a group of dependent rows.
     """
-    # Var = σ² (1/n + 1/n_train) = σ² (1 + n/n_train) / n,  n = (Σ w)² / Σ w²
+    # n = (Σ w)² / Σ w²
     n = float(weights.sum() ** 2 / (weights @ weights))
-    mean = np.average(losses, weights=weights)
-    variance = np.average(np.square(losses - mean), weights=np.square(weights))
-    if grouped and variance > 0:
-        from scipy.special import ndtri, stdtrit
-
-        # n p (1 − p) / variance: independent rows have the variance p (1 − p), and the variance of
-        # groups is estimated (Kish 1965); the result is at most Σ w rows
-        n = min(n * mean * (1 - mean) / variance, float(weights.sum()))
-        # use t quantiles instead of normal ones, since few groups estimate the variance
-        widening = stdtrit(max(len(losses) - 1, 1), 1 - LEVEL / 2) / ndtri(1 - LEVEL / 2)
-        n /= widening**2
+    if grouped:
+        n = _rows_of_groups(losses, weights, n)
+    # Var = σ²/n (1 + overlap)
     return float(n / (1 + overlap))
+
+
+def _rows_of_groups(losses: Floats, weights: Floats, n_groups: float) -> float:
+    """Return the number of independent rows that are worth as much as the groups."""
+    p = np.average(losses, weights=weights)
+    variance = np.average(np.square(losses - p), weights=np.square(weights))
+    if not variance > 0:
+        return n_groups
+    from scipy.special import ndtri, stdtrit
+
+    # Var = p (1 − p) / n for n independent rows, and variance / n_groups for groups (Kish 1965),
+    # so n = n_groups p (1 − p) / variance, but at most Σ w rows
+    n = min(n_groups * p * (1 - p) / variance, float(weights.sum()))
+    # use t quantiles instead of normal ones, since few groups estimate the variance
+    widening = stdtrit(max(len(losses) - 1, 1), 1 - LEVEL / 2) / ndtri(1 - LEVEL / 2)
+    return float(n / widening**2)

@@ -57,16 +57,18 @@ def numbers_of(moments: Moments) -> Moments:
 def _unseen_filled(moments: Moments, group_of: Codes, n_numbers: int) -> Moments:
     """Return sums in which levels that never occur in a group vary as they do in all classes."""
     # a weak prior would leave them almost no variance; plug-in estimates are filled elsewhere
-    p = n_numbers
+    indicators = slice(n_numbers, None)
     scatters = moments.scatters.copy()
-    reference = ReferenceCovariance.of(moments.select(np.arange(p, moments.n_features)))
+    columns_of_levels = np.arange(n_numbers, moments.n_features)
+    reference = ReferenceCovariance.of(moments.select(columns_of_levels))
     for g in range(int(group_of.max()) + 1):
         members = np.flatnonzero((group_of == g) & (moments.weights > 0))
         if len(members):
             weights = moments.weights[members]
-            sigma = scatters[members, p:, p:].sum(0) / weights.sum()
+            sigma = scatters[members, indicators, indicators].sum(0) / weights.sum()
             root = reference.filled(sigma)
-            scatters[members, p:, p:] += weights[:, None, None] * (root @ root.T - sigma)
+            added = root @ root.T - sigma
+            scatters[members, indicators, indicators] += weights[:, None, None] * added
     return replace(moments, scatter=PerClassScatter(scatters))
 
 
@@ -116,6 +118,7 @@ def _level_forest(
                 joint = singles[None, levels]
             else:
                 joint = pairs[edges[parent] : edges[parent + 1], levels]
+            # p(level | level of the parent) = p(both) / p(level of the parent)
             tables_of_class.append(np.log(joint / joint.sum(1, keepdims=True)))
         tables.append(tuple(tables_of_class))
     return LevelForest(parents, tuple(tables))
@@ -167,11 +170,14 @@ def _of_observed_rows(
     if (weights == all_weights).all():
         return moments
     n_groups = int(group_of.max(initial=0)) + 1
-    total = np.zeros((n_groups, 1))
-    observed = np.zeros((n_groups, weights.shape[1]))
-    np.add.at(total, group_of, all_weights - unbiased * (all_weights > 0))
-    np.add.at(observed, group_of, weights - unbiased * (weights > 0))
-    ratio = np.where(observed > 0, total / np.where(observed > 0, observed, 1.0), 1.0)
+    # Bessel's correction subtracts 1 for each class with rows
+    lost = 1.0 if unbiased else 0.0
+    divisor = np.zeros((n_groups, 1))  # what the scatter of a group will be divided by
+    observed_divisor = np.zeros((n_groups, weights.shape[1]))  # what it should be divided by
+    np.add.at(divisor, group_of, all_weights - lost * (all_weights > 0))
+    np.add.at(observed_divisor, group_of, weights - lost * (weights > 0))
+    ratio = np.ones_like(observed_divisor)
+    np.divide(divisor, observed_divisor, out=ratio, where=observed_divisor > 0)
     factor = ratio[group_of]
     if isinstance(moments.scatter, DiagonalScatter):
         return replace(moments, scatter=DiagonalScatter(moments.diagonals * factor))

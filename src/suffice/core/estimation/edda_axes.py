@@ -95,6 +95,16 @@ def common_axes(problem: EddaProblem, solve: FormSolver, w: Floats) -> Floats:
     return rotated(solve(problem, diagonal(np.square(f @ best.axes).sum(1))), best.axes.T)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class AxesPoint:
+    """The value of a function of D exp(Ω), and its derivatives with respect to Ω, at Ω = 0."""
+
+    axes: Floats  # D  (d, d)
+    value: float
+    gradient: Floats  # (d, d), skew
+    curvature: Floats  # second derivative for the rotation in each plane  (d, d), symmetric
+
+
 def axes_point(problem: EddaProblem, f: Floats, axes: Floats) -> AxesPoint:
     """Return −2 log L per unit of weight as a function of the axes (Flury & Gautschi 1986).
 
@@ -126,31 +136,31 @@ def axes_point(problem: EddaProblem, f: Floats, axes: Floats) -> AxesPoint:
 
 
 def starting_axes(n: Floats, f: Floats) -> list[Floats]:
-    """Return the starting axes.
+    """Return the axes from which descent starts, as columns.
 
     They are the axes of the pooled scatter, of the mean log scatter and of the heaviest classes,
     and random axes.
     """
     d = f.shape[-1]
-    _, s, axes = np.linalg.svd(f)
-    pooled = np.linalg.svd(f.reshape(-1, d), full_matrices=False)[2].T
-    # exp(Σ_k n_k log W_k / n): scaling the scatter of one class does not change these axes
-    logs = np.einsum("k,kji,kj,kjl->il", n / n.sum(), axes, np.log(s), axes)
+    _, _, rows_of_pooled = np.linalg.svd(f.reshape(-1, d), full_matrices=False)
+    _, s, rows_of_classes = np.linalg.svd(f)
+    # Σ_k n_k log W_k / n: scaling the scatter of one class does not change the axes of this mean
+    shares = n / n.sum()
+    mean_log = np.einsum(
+        "k,kji,kj,kjl->il", shares, rows_of_classes, np.log(s), rows_of_classes
+    )
+    _, axes_of_mean_log = np.linalg.eigh(mean_log)
     heaviest = np.argsort(-n, kind="stable")[: SCOUTS // 2]
-    named = [pooled, np.linalg.eigh(logs)[1], *np.swapaxes(axes[heaviest], 1, 2)]
+    starts = [
+        rows_of_pooled.T,
+        axes_of_mean_log,
+        *np.swapaxes(rows_of_classes[heaviest], 1, 2),
+    ]
     rng = np.random.default_rng(0)
-    others = [np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(SCOUTS - len(named))]
-    return [*named, *others]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AxesPoint:
-    """The value of a function of D exp(Ω), and its derivatives with respect to Ω, at Ω = 0."""
-
-    axes: Floats  # D  (d, d)
-    value: float
-    gradient: Floats  # (d, d), skew
-    curvature: Floats  # second derivative for the rotation in each plane  (d, d), symmetric
+    while len(starts) < SCOUTS:
+        axes, _ = np.linalg.qr(rng.standard_normal((d, d)))
+        starts.append(axes)
+    return starts
 
 
 def descend_axes(start: AxesPoint, at: Callable[[Floats], AxesPoint], most: int) -> AxesPoint:

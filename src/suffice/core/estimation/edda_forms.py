@@ -69,6 +69,7 @@ def _relative_volumes(problem: EddaProblem, w: Floats) -> Floats:
     Raise if φ has no single minimum; warn if the steps have not converged.
     """
     n = problem.weights / problem.weights.sum()
+    # scatters in units in which their sum is I; this adds a constant to φ
     a = _whitened(w, np.linalg.cholesky(w.sum(0)))
     _, ranks = roots(w)
     if not ranks.all():

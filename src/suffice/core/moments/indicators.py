@@ -59,7 +59,7 @@ def indicator_sums(
         return IndicatorSums(weights, np.zeros((0, 0, 0)), np.zeros((0, 0, 0)))
     joint = JointLevels.of(starts, levels, n_matrices)
     # p numbers and the weight, padded to a multiple of 4 so that the loop adds four at once
-    sums = np.zeros((n_matrices * joint.starts[-1], -(-(p + 1) // 4) * 4))
+    sums = np.zeros((n_matrices * joint.joint_starts[-1], -(-(p + 1) // 4) * 4))
     tables = np.zeros(n_matrices * joint.table_starts[-1])
     loops.joint_chunk(
         table.x,
@@ -72,12 +72,12 @@ def indicator_sums(
         joint.group_of,
         joint.strides,
         joint.empty_codes,
-        joint.starts,
+        joint.joint_starts,
         joint.table_starts,
         sums,
         tables,
     )
-    sums = sums.reshape(n_matrices, joint.starts[-1], -1)
+    sums = sums.reshape(n_matrices, joint.joint_starts[-1], -1)
     tables = tables.reshape(n_matrices, joint.table_starts[-1])
     by_level = joint.of_levels(sums)
     if n_matrices == k:

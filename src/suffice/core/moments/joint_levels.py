@@ -38,7 +38,7 @@ class JointLevels:
     group_of: Codes  # group of each category, ascending  (q,)
     strides: Codes  # joint code = Σ stride × code of category  (q,)
     empty_codes: Codes  # code of a missing level: the number of levels  (q,)
-    starts: Codes  # first joint level of each group, and their total number  (G + 1,)
+    joint_starts: Codes  # first joint level of each group, and their total number  (G + 1,)
     level_starts: Codes  # first level of each group, and their total number  (G + 1,)
     levels_of_joint: tuple[Floats, ...]  # E of each group, (J_g, C_g)
     pairs: tuple[tuple[int, int], ...]  # groups g < h of each table  (P,)
@@ -55,14 +55,14 @@ class JointLevels:
         n_states = tuple((n_levels + has_empty).tolist())
         joined = _joined(tuple(n_levels.tolist()), n_states, _MOST_JOINT_LEVELS)
         if n_tables * joined.table_starts[-1] > _CELLS_PER_ROW * len(codes):
-            return _joined(tuple(n_levels.tolist()), n_states, 1)
+            return _joined(tuple(n_levels.tolist()), n_states, 1)  # each category on its own
         return joined
 
     def of_levels(self, sums: Floats) -> Floats:
         """Return sums over levels (M, C, p), given sums over joint levels (M, J, p)."""
         parts = []
         for g, E in enumerate(self.levels_of_joint):
-            parts.append(E.T @ sums[:, self.starts[g] : self.starts[g + 1]])
+            parts.append(E.T @ sums[:, self.joint_starts[g] : self.joint_starts[g + 1]])
         return np.concatenate(parts, axis=1)
 
     def pairs_of_levels(self, weights: Floats, tables: Floats) -> Floats:
@@ -71,7 +71,7 @@ class JointLevels:
         products = np.zeros((len(tables), n_levels, n_levels))
         for g, E in enumerate(self.levels_of_joint):
             of_group = slice(self.level_starts[g], self.level_starts[g + 1])
-            n = weights[:, self.starts[g] : self.starts[g + 1]]
+            n = weights[:, self.joint_starts[g] : self.joint_starts[g + 1]]
             products[:, of_group, of_group] = E.T @ (n[:, :, None] * E)
         starts = self.table_starts
         for (g, h), first, last in zip(self.pairs, starts[:-1], starts[1:], strict=True):
@@ -101,8 +101,8 @@ def _joined(n_levels: tuple[int, ...], n_states: tuple[int, ...], most: int) -> 
     for g, n_of_group in enumerate(n_joint):
         columns = [np.zeros((n_of_group, 0))]
         for j in np.flatnonzero(group_of == g).tolist():
+            # the level of category j in each joint level; the last one is missing: its row is zero
             state = np.arange(n_of_group) // strides[j] % n_states[j]
-            # the last state is a missing level: its row is zero
             columns.append(np.eye(n_states[j], n_levels[j])[state])
         levels_of_joint.append(np.concatenate(columns, axis=1))
     n_levels_of_group = [levels.shape[1] for levels in levels_of_joint]
@@ -111,7 +111,7 @@ def _joined(n_levels: tuple[int, ...], n_states: tuple[int, ...], most: int) -> 
         group_of=group_of,
         strides=strides,
         empty_codes=np.array(n_levels, np.intp),
-        starts=np.cumsum([0, *n_joint]),
+        joint_starts=np.cumsum([0, *n_joint]),
         level_starts=np.cumsum([0, *n_levels_of_group]),
         levels_of_joint=tuple(levels_of_joint),
         pairs=pairs,

@@ -130,11 +130,11 @@ def _best_that_can_be_saved(findings: Findings) -> str:
     for outcome in comparison.outcomes:
         is_other = outcome.name not in (findings.name, CONSTANT)
         if is_other and outcome.name in _KNOWN_NAMES:
-            price = comparison.difference(outcome.name, "error")
+            difference = comparison.difference(outcome.name, "error")
             return (
                 f"Of the models that can be saved, {outcome.name} is best: it misclassifies "
-                f"{percent(outcome.error)}, {cell(price.mean, 'points')} percentage points against "
-                f"{findings.name}."
+                f"{percent(outcome.error)}, {cell(difference.mean, 'points')} percentage points "
+                f"against {findings.name}."
             )
     return "No model that was compared can be saved."
 
@@ -188,26 +188,18 @@ def _loading_code(findings: Findings, file: str) -> str:
 
 
 def _fitting_code(findings: Findings, reading: str | None) -> str:
-    """Return code that fits the same model, including all imports."""
+    """Return code that fits the same model, including all imports.
+
+    ``reading`` is code that reads X and y, if there is any.
+    """
     unfitted = clone(findings.estimator)
-    constructor = " ".join(unfitted.__repr__(N_CHAR_MAX=100_000).split())
-    imports = set()
-    for part in (unfitted, *unfitted.get_params().values()):
-        name = type(part).__name__
-        module = type(part).__module__
-        if module.startswith("suffice."):
-            statement, public_name = _public_name(name, module)
-            imports.add(statement)
-            constructor = re.sub(rf"(?<![\w.]){name}\(", f"{public_name}(", constructor)
-        elif hasattr(part, "get_params"):
-            imports.add(f"from {_public_module(type(part))} import {name}")
+    constructor, imports = _constructor(unfitted)
     weight = None if findings.data.table.weight is None else weight_name(unfitted)
-    arguments = f"X, y, {weight}=weights" if weight else "X, y"
-    rows = "# X, y: the rows and the labels of this report"
+    arguments = "X, y"
+    rows = reading or "# X, y: the rows and the labels of this report"
     if weight:
+        arguments = f"X, y, {weight}=weights"
         rows = "# X, y, weights: the rows, the labels and the weights of this report"
-    if reading is not None and not weight:
-        rows = reading
     lines_of_rows = rows.strip().splitlines()
     imports.update(line for line in lines_of_rows if line.startswith(("import ", "from ")))
     lines = [
@@ -218,6 +210,22 @@ def _fitting_code(findings: Findings, reading: str | None) -> str:
         "model.predict(X)",
     ]
     return "\n".join(lines)
+
+
+def _constructor(unfitted: Any) -> tuple[str, set[str]]:
+    """Return the call that makes a classifier, and the imports that the call needs."""
+    call = " ".join(unfitted.__repr__(N_CHAR_MAX=100_000).split())
+    imports = set()
+    for part in (unfitted, *unfitted.get_params().values()):
+        name = type(part).__name__
+        module = type(part).__module__
+        if module.startswith("suffice."):
+            statement, public_name = _public_name(name, module)
+            imports.add(statement)
+            call = re.sub(rf"(?<![\w.]){name}\(", f"{public_name}(", call)
+        elif hasattr(part, "get_params"):
+            imports.add(f"from {_public_module(type(part))} import {name}")
+    return call, imports
 
 
 def _public_module(cls: type) -> str:

@@ -19,7 +19,7 @@ def time_codes(time: npt.ArrayLike, n_rows: int) -> Codes:
             f"time has shape {values.shape}, but there are {n_rows} rows: give one time for each "
             "row"
         )
-    is_known = has_label(values) & (values == values)
+    is_known = has_label(values) & (values == values)  # NaN and NaT differ from themselves
     if not is_known.all():
         raise InvalidInputError(f"row {is_known.argmin()} has no time: every row needs one")
     if values.dtype.kind == "O" and isinstance(values[0], str):
@@ -50,8 +50,8 @@ def forward_folds(
 ) -> list[tuple[Codes, Codes]]:
     """Return (train, test) pairs in which each block is predicted from all earlier blocks.
 
-    A block is skipped if all earlier rows have the same class. Training rows with a copy in the
-    block are left out.
+    ``times`` and ``codes`` (n,) are the time code and the class of each row. A block is skipped if
+    all earlier rows have the same class. Training rows with a copy in the block are left out.
     """
     if n_folds < 1:
         raise InvalidParameterError(
