@@ -211,3 +211,17 @@ def test_a_loaded_classifier_refuses_the_rows_that_the_estimator_refuses(iris, t
     for fitted in (est, load_classifier(tmp_path / "a.model")):
         with pytest.raises(InvalidInputError, match="NaN: row 0, column 1"):
             fitted.predict(holes)
+
+
+@pytest.mark.parametrize("n_rows", [60, 12])
+def test_a_target_with_variance_in_every_feature_needs_no_other_for_constant_features(n_rows):
+    rng = np.random.default_rng(0)
+    y = np.arange(n_rows) % 2
+    X = rng.normal(size=(n_rows, 20)) + y[:, None]
+    X[:, 3] = 5.0
+    # a warning would be an error
+    model = LDA(shrinkage=Shrinkage(0.4, target="identity")).fit(X, y)
+    z = X - np.stack([X[y == 0].mean(0), X[y == 1].mean(0)])[y]
+    sigma = z.T @ z / n_rows
+    expected = 0.6 * sigma + 0.4 * np.trace(sigma) / 20 * np.eye(20)
+    np.testing.assert_allclose(model.covariance_, expected, rtol=1e-9, atol=1e-12)

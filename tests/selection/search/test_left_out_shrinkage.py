@@ -69,13 +69,14 @@ def test_a_constant_feature_does_not_count_unless_it_separates_the_classes():
     assert not (plain.argmax(0) == table.codes).all()
 
 
-def test_the_largest_share_of_a_row_in_a_variance_is_found():
+def test_features_with_most_of_their_variance_from_one_row_are_counted():
     table = classes_of_rows(0, n_rows=60, n_features=9)
-    assert LeftOutRows.of(table, keeps_variances=True).largest_share < 0.3
+    assert LeftOutRows.of(table, keeps_variances=True).fragile_share == 0
     x = table.x.copy()
     x[:, 4] = 0.0
     x[5, 4] = 1.0
-    assert LeftOutRows.of(table.with_rows(x), keeps_variances=True).largest_share > 0.9
+    fragile = LeftOutRows.of(table.with_rows(x), keeps_variances=True).fragile_share
+    assert fragile == pytest.approx(1 / 9)
 
 
 def noisy_embeddings(n_features=420, n_rows=90):
@@ -123,8 +124,8 @@ def test_folds_are_left_out_where_single_rows_cannot_be(change, monkeypatch):
     elif change == "copies":
         x[30:] = x[:30]
     else:
-        x[:, 4] = 0.0
-        x[5, 4] = 1.0
+        x[:, 4:6] = 0.0
+        x[5, 4:6] = 1.0
     by_row = []
     monkeypatch.setattr(
         open_settings, "_left_out_losses", spy(open_settings._left_out_losses, by_row)

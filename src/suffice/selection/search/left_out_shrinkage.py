@@ -43,9 +43,9 @@ class LeftOutRows:
         Floats  # |μ_j − μ_k|² in features without variance within classes  (K, K)
     )
     has_full_rank: bool  # whether Σ has full rank in the features with variance
-    # the largest share that one row has in the variance of a feature: the target of all rows is
-    # that of the others only if it is small
-    largest_share: float
+    # share of the features with more than half of their variance from one row: the target of all
+    # rows is that of the others only if these features are few
+    fragile_share: float
 
     @classmethod
     def of(cls, table: Table, *, keeps_variances: bool) -> Self:
@@ -59,7 +59,7 @@ class LeftOutRows:
         variances = np.square(z).mean(0)
         is_constant = variances <= (16 * EPS) ** 2 * np.square(x).mean(0)
         z[:, is_constant] = 0.0
-        largest_shares = np.square(z).max(0)[~is_constant] / (n * variances[~is_constant])
+        is_fragile = np.square(z).max(0) > 0.5 * n * variances
         gaps = _gaps_of_constants(means[:, is_constant], counts / n)
         means[:, is_constant] = 0.0
         if keeps_variances:
@@ -78,7 +78,7 @@ class LeftOutRows:
             products_outside=means @ means.T - along @ along.T,
             gaps_of_constants=gaps,
             has_full_rank=len(eigenvalues) == d - np.count_nonzero(is_constant),
-            largest_share=float(largest_shares.max(initial=0.0)),
+            fragile_share=float(np.mean(is_fragile & ~is_constant)),
         )
 
     def scores(self, gammas: Floats) -> Iterator[Floats | None]:

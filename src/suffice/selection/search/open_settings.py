@@ -43,7 +43,7 @@ from suffice.typing import Floats
 MOST_ROWS = 6_000  # number of rows on which settings are evaluated, at most
 _FEWEST_FEATURES = 100  # with fewer features, folds are left out instead of single rows
 _MOST_COPIES = 0.1  # share of rows that may be copies if single rows are left out
-_LARGEST_SHARE = 0.5  # of one row in the variance of a feature, for rows to be left out singly
+_MOST_FRAGILE = 0.01  # share of features with most of their variance from one row
 _SHRINKAGES_OF_TARGETS = (0.3, 0.7, 0.95)  # to compare two targets
 
 
@@ -225,7 +225,7 @@ def _left_out_losses(
     table = folds.table.with_rows(view.apply(folds.table.x))
     keeps_variances = settings_list[0].regularisation.target.keeps_variances
     left_out = LeftOutRows.of(table, keeps_variances=keeps_variances)
-    if keeps_variances and left_out.largest_share > _LARGEST_SHARE:
+    if keeps_variances and left_out.fragile_share > _MOST_FRAGILE:
         return None
     fixed = [settings.regularisation.shrinkage.fixed for settings in settings_list]
     losses = np.full((len(folds.splits), len(fixed), len(temperatures), 3), np.inf)
