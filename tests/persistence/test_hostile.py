@@ -1,6 +1,7 @@
 """Small files that claim much: refused before the memory is taken; sums that no rows have, too."""
 
 import json
+import re
 import tracemalloc
 import zipfile
 from dataclasses import replace
@@ -391,6 +392,51 @@ def test_forged_averages_are_a_fault_of_the_file(tmp_path, averaged, change):
     path = tmp_path / "forged.suffice"
     path.write_bytes(averaged.read_bytes())
     reforged(path, change)
+    with pytest.raises(FileFormatError, match=r"forged\.suffice"):
+        sf.load(path)
+
+
+def kernel_of(header):
+    return next(view for view in header["views"] if view["kind"] == "kernel")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header: kernel_of(header).update(width=""),
+        lambda header: kernel_of(header).update(width=None),
+        lambda header: kernel_of(header).update(width=-0.5),
+        lambda header: kernel_of(header).update(kernel="Cauchy"),
+        lambda header: kernel_of(header).update(mixing=0.6),
+    ],
+)
+def test_forged_kernels_are_a_fault_of_the_file(tmp_path, averaged, change):
+    path = tmp_path / "forged.suffice"
+    path.write_bytes(averaged.read_bytes())
+    reforged(path, change)
+    with pytest.raises(FileFormatError, match=r"forged\.suffice"):
+        sf.load(path)
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("landmarks", lambda a: a[:, :-1]),
+        ("landmarks", lambda a: a * np.nan),
+        ("centre", lambda a: a[:-1]),
+        ("scale", lambda a: -a),
+    ],
+)
+def test_forged_landmarks_are_a_fault_of_the_file(tmp_path, averaged, part, change):
+    path = tmp_path / "forged.suffice"
+    path.write_bytes(averaged.read_bytes())
+    names = [
+        name
+        for name in is_array(part)(members_of(path))
+        if re.match(r"view\d+\.[a-z]+$", name)
+    ]
+    assert names
+    reforged(path, **{name: change(array_of(path, name)) for name in names})
     with pytest.raises(FileFormatError, match=r"forged\.suffice"):
         sf.load(path)
 

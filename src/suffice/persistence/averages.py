@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
@@ -13,7 +13,14 @@ from suffice.core.model.averaged import AveragedModel, Share, TemperedModel
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.linear import LinearModel
 from suffice.core.model.trees import BoostedTrees, Trees
-from suffice.core.model.views import VIEWS, KernelFeatures, Plain, PowerTransformed, View
+from suffice.core.model.views import (
+    VIEWS,
+    Kernel,
+    KernelFeatures,
+    Plain,
+    PowerTransformed,
+    View,
+)
 from suffice.core.moments import Moments
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table.schema import Encoding
@@ -137,8 +144,28 @@ def views_in(header: Fields, arrays: Arrays) -> list[View]:
     """Return the views of the rows, in the order of the numbers that choices refer to."""
     views = []
     for number, top in enumerate(header["views"]):
-        views.append(_view_from(top, without_prefix(arrays, f"view{number}.")))
+        view = _view_from(top, without_prefix(arrays, f"view{number}."))
+        if isinstance(view, KernelFeatures):
+            _refuse_impossible_kernel(view, len(arrays["varying"]))
+        views.append(view)
     return views
+
+
+def _refuse_impossible_kernel(view: KernelFeatures, d: int) -> None:
+    """Raise unless the kernel can be computed between rows of d columns and its landmarks."""
+    width: object = view.width
+    mixing: object = view.mixing
+    is_width = isinstance(width, float) and 0 < width < np.inf
+    is_mixing = mixing is None or isinstance(mixing, np.ndarray)
+    has_shape = view.landmarks.ndim == 2 and view.landmarks.shape[1] == d
+    are_scales = view.centre.shape == (d,) and view.scale.shape == (d,)
+    are_finite = all(np.isfinite(part).all() for part in (view.landmarks, view.centre))
+    is_known = view.kernel in get_args(Kernel) and bool((view.scale > 0).all())
+    if not (is_width and is_mixing and has_shape and are_scales and are_finite and is_known):
+        raise FileFormatError(
+            "the file holds a kernel of impossible width, scales or landmarks, so it was altered: "
+            "write it again"
+        )
 
 
 def moments_in(header: Fields, arrays: Arrays) -> dict[int, Moments]:
