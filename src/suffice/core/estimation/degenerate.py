@@ -113,16 +113,15 @@ class RankDeficiency:
 
     def is_expected(self, moments: Moments, group_of: Codes, encoding: Encoding) -> bool:
         """Return whether levels that never occur in the group explain the whole deficiency."""
-        # an unseen level has a constant indicator; if it is the reference, the others sum to 1
+        if (self.constant < encoding.schema.n_numbers).any():
+            return False
+        # A level that never occurs has a constant indicator. If it is the reference level, which
+        # has no indicator, those of the other levels sum to 1, and one depends on the others.
         members = group_of == self.group
-        share = (
-            moments.weights[members] @ moments.means[members] / moments.weights[members].sum()
-        )
-        unseen = sum(share[block].sum() > 1 - 1e-12 for block in encoding.blocks)
-        return (
-            not (self.constant < encoding.schema.n_numbers).any()
-            and len(self.dependent) <= unseen
-        )
+        weights = moments.weights[members]
+        shares = weights @ moments.means[members] / weights.sum()
+        n_unseen_references = sum(shares[block].sum() > 1 - 1e-12 for block in encoding.blocks)
+        return bool(len(self.dependent) <= n_unseen_references)
 
     def describe(self, moments: Moments, group_of: Codes) -> str:
         """Return a clause that names the classes, the rank and the columns."""
@@ -139,19 +138,16 @@ class RankDeficiency:
         rank = d - len(self.constant) - len(self.dependent)
         names = moments.feature_names or range(d)
         reasons = []
-        if len(self.constant):
-            columns = quoted([names[j] for j in self.constant], _MOST_NAMED)
-            one = len(self.constant) == 1
-            reasons.append(
-                f"column {columns} is constant" if one else f"columns {columns} are constant"
-            )
-        if len(self.dependent):
-            columns = quoted([names[j] for j in self.dependent], _MOST_NAMED)
-            reasons.append(
-                f"column {columns} is a combination of other columns"
-                if len(self.dependent) == 1
-                else f"columns {columns} are combinations of other columns"
-            )
+        constant = quoted([names[j] for j in self.constant], _MOST_NAMED)
+        dependent = quoted([names[j] for j in self.dependent], _MOST_NAMED)
+        if len(self.constant) == 1:
+            reasons.append(f"column {constant} is constant")
+        elif len(self.constant) > 1:
+            reasons.append(f"columns {constant} are constant")
+        if len(self.dependent) == 1:
+            reasons.append(f"column {dependent} is a combination of other columns")
+        elif len(self.dependent) > 1:
+            reasons.append(f"columns {dependent} are combinations of other columns")
         reason = " and ".join(reasons) or "it is nearly singular"
         return f"{covariance} has rank {rank} instead of {d}: {reason}"
 

@@ -68,7 +68,7 @@ def copies_effect(case: Case, error: float, seed: int) -> CopiesEffect | None:
     copies = folds.copies
     if copies is None:
         return None
-    n_seen = sum(int(copies.is_seen(train, test).sum()) for train, test in folds.splits)
+    n_seen = sum(int(copies.has_copy(test, train).sum()) for train, test in folds.splits)
     error_apart = np.nan
     if n_seen == 0 and folds.time is None:
         judged_rows = folds.judged_rows

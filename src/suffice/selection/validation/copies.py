@@ -44,9 +44,9 @@ class Copies:
         """Return the sets restricted to some rows."""
         return type(self)(self.set_of[rows], self.n_rows, self.n_distinct)
 
-    def is_seen(self, train: Codes, test: Codes) -> Flags:
-        """Return which test rows have a copy among the training rows, (m,)."""
-        return np.isin(self.set_of[test], self.set_of[train])
+    def has_copy(self, rows: Codes, others: Codes) -> Flags:
+        """Return which of the rows (m,) have a copy among the other rows, (m,)."""
+        return np.isin(self.set_of[rows], self.set_of[others])
 
 
 def joined_groups(groups: Codes | None, sets: Codes) -> Codes:

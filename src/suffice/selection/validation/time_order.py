@@ -63,7 +63,7 @@ def forward_folds(
         train = np.flatnonzero(blocks < block)
         test = np.flatnonzero(blocks == block)
         if copies is not None:
-            train = train[~copies.is_seen(test, train)]
+            train = train[~copies.has_copy(train, test)]
         if len(np.unique(codes[train])) > 1:
             folds.append((train, test))
     if not folds:
