@@ -371,6 +371,8 @@ def check_rows(found: Read, content: bytes) -> None:
     table = found.source.files[0].table
     assert isinstance(table, TextTable)
     layout = table.layout
+    if not found.copies.height and not content.split(b"\n", 1)[1:]:
+        return  # a header that is cut off within a character; sums of no rows are refused
     rows = reference_rows(content, layout)
     while rows and not "".join(rows[-1]).strip() and len(rows) > found.copies.height:
         rows.pop()
