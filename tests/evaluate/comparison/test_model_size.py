@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import all_estimators
 
@@ -96,6 +97,15 @@ def test_an_intercept_of_zero_is_a_parameter_if_it_is_fitted(kind):
     model.intercept_ = np.zeros_like(model.intercept_)
     assert n_parameters(model) == 3
     assert n_parameters(kind(fit_intercept=False).fit(x, y)) == 2
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_a_linear_support_vector_machine_has_an_equation_for_each_pair_of_classes(n_classes):
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % n_classes
+    model = SVC(kernel="linear").fit(rng.normal(size=(40, 3)) + y[:, None], y)
+    n_pairs = n_classes * (n_classes - 1) / 2
+    assert n_parameters(model) == n_pairs * 4
 
 
 def test_the_size_of_a_model_that_uses_these_names_differently_is_unknown():

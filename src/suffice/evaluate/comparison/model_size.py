@@ -78,9 +78,11 @@ def _of_tree(model: Any) -> float:
 
 
 def _of_linear_scores(model: Any) -> float:
-    # K scores have K − 1 free differences, and only these matter
     per_score = np.shape(model.coef_)[-1]
     # without a fitted intercept, the attribute is missing or zero
     if hasattr(model, "intercept_") and getattr(model, "fit_intercept", True):
         per_score += 1
+    if hasattr(model, "support_vectors_"):  # each pair of classes has its own score
+        return float(np.shape(model.coef_)[0] * per_score)
+    # K scores have K − 1 free differences, and only these matter
     return float((len(model.classes_) - 1) * per_score)
