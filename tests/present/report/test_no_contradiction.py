@@ -11,6 +11,7 @@ from benchmarks import page_answers, pages
 from benchmarks.page_sentences import explained, unexplained, with_plain_spaces
 from sklearn.datasets import load_wine
 
+from suffice.evaluate.comparison import fit_times
 from suffice.evaluate.comparison.caveats import Caveat
 from suffice.present.report.blocks import Paragraph, Section
 
@@ -65,6 +66,20 @@ def test_a_report_does_not_contradict_itself(table, tmp_path):
     file = tmp_path / "table.csv"
     frame.write_csv(file)
     assert pages.failures(file, tmp_path, "--fast", "--target", target) == []
+
+
+def test_estimated_times_of_models_left_out_are_figures(tmp_path, monkeypatch):
+    monkeypatch.setitem(fit_times._SECONDS, "LDA", lambda _: 20.0)
+    monkeypatch.setitem(fit_times._SECONDS, "random forest", lambda _: 4e4)
+    frame, target = exam()
+    file = tmp_path / "table.csv"
+    frame.write_csv(file)
+    with pages.kept_report() as reports:
+        assert pages.failures(file, tmp_path, "--fast", "--target", target) == []
+    assert (
+        "Not compared: LDA would take about 60 s and random forest would take about 33 h."
+        in (reports[0].write("md"))
+    )
 
 
 def test_what_is_wrong_is_noticed(rare_report):

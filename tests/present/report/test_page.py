@@ -15,6 +15,7 @@ from scipy.stats import chi
 import suffice as sf
 from suffice.core.text.numbers import cell, number
 from suffice.errors import SufficeWarning
+from suffice.evaluate.comparison.fit_times import SlowModel
 from suffice.evaluate.comparison.verdict import ClassRecall
 from suffice.evaluate.curves.thresholds import cost_curve
 from suffice.present.report.answer import next_step
@@ -305,9 +306,7 @@ def test_rows_are_not_drawn_over_columns_of_few_values_or_at_any_distance():
 
 def test_what_was_left_out_for_time_is_said_once(iris):
     found = sf.report(*iris, models=["LDA", "tree"], cv=3, fast=True)
-    judged = dataclasses.replace(
-        found.comparison, left_out=("boosting would take about 40 s",)
-    )
+    judged = dataclasses.replace(found.comparison, slow=(SlowModel("boosting", 40.0),))
     assert "left out" not in " ".join(judged.notes)
     assert str(judged).count("Not compared: boosting would take about 40 s.") == 1
 

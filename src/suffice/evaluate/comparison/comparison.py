@@ -28,7 +28,7 @@ from suffice.evaluate.comparison.caveats import (
     leaking_columns,
 )
 from suffice.evaluate.comparison.copied_rows import CopiesEffect, copies_effect
-from suffice.evaluate.comparison.fit_times import FitSize, affordable
+from suffice.evaluate.comparison.fit_times import FitSize, SlowModel, affordable
 from suffice.evaluate.comparison.judging import (
     Case,
     Failure,
@@ -83,7 +83,7 @@ class Comparison(Tabled):
 
     outcomes: tuple[Outcome, ...]  # lowest error first
     failures: tuple[Failure, ...]
-    left_out: tuple[str, ...]  # default models that were not compared, with the reason
+    slow: tuple[SlowModel, ...]  # default models that were not compared: they take too long
     classes: Labels  # (K,)
     n_rows: int
     n_folds: int
@@ -96,6 +96,11 @@ class Comparison(Tabled):
     split: Split = "random rows"  # how rows are held out
     # errors of the reference under this and other splits
     real_errors: RealErrors | None = None
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Default models that were not compared, with the reason."""
+        return tuple(model.sentence for model in self.slow)
 
     @property
     def best(self) -> str:
@@ -415,16 +420,16 @@ def compare(
     """
     named = parse_models(models, random_state)
     folds = folds_for(X, y, cv, sample_weight, groups, random_state, time)
-    left_out: tuple[str, ...] = ()
+    slow: tuple[SlowModel, ...] = ()
     if models is None:
         named = (*named, *installed_boosters(random_state))
-        named, left_out = affordable(named, len(folds.splits), size_of(folds))
+        named, slow = affordable(named, len(folds.splits), size_of(folds))
     split: Split = "random rows"
     if groups is not None:
         split = "unseen groups"
     elif time is not None:
         split = "the future"
-    result = compared(named, folds, random_state, progress, left_out=left_out, split=split)
+    result = compared(named, folds, random_state, progress, slow=slow, split=split)
     is_ordered = groups is not None or time is not None
     result = replace(result, data_caveats=caveats_of_rows(X, y, grouped=is_ordered))
     if not is_ordered:
@@ -479,7 +484,7 @@ def compared(
     seed: int,
     progress: Wish = None,
     *,
-    left_out: tuple[str, ...] = (),
+    slow: tuple[SlowModel, ...] = (),
     keep: bool = False,
     split: Split = "random rows",
 ) -> Comparison:
@@ -500,7 +505,7 @@ def compared(
     return Comparison(
         outcomes=tuple(outcomes),
         failures=tuple(failures),
-        left_out=left_out,
+        slow=slow,
         classes=folds.classes,
         n_rows=len(folds.judged_rows),
         n_folds=len(folds.splits),

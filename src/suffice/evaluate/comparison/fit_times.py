@@ -30,6 +30,24 @@ class FitSize(NamedTuple):
         return storage == "rows" and not self.n_incomplete
 
 
+class SlowModel(NamedTuple):
+    """A model that was not fitted because its fits would take too long."""
+
+    name: str
+    seconds: float  # estimated time of all fits
+
+    @property
+    def time(self) -> tuple[float, str]:
+        """The estimated time with its unit: hours if more than one, else seconds."""
+        return (self.seconds / 3600, "h") if self.seconds > 3600 else (self.seconds, "s")
+
+    @property
+    def sentence(self) -> str:
+        """The reason, without a full stop."""
+        value, unit = self.time
+        return f"{self.name} would take about {value:,.0f} {unit}"
+
+
 def seconds_to_fit(name: str, size: FitSize) -> float:
     """Return the estimated time of one fit; 0 if there is no estimate."""
     estimate = _SECONDS.get(name)
@@ -40,19 +58,17 @@ def affordable(
     models: tuple[ComparedModel, ...],
     n_fits: int,
     size: FitSize,
-) -> tuple[tuple[ComparedModel, ...], tuple[str, ...]]:
-    """Return the models that can be fitted in time, and a sentence for each other model."""
+) -> tuple[tuple[ComparedModel, ...], tuple[SlowModel, ...]]:
+    """Return the models that can be fitted in time, and the others with their times."""
     kept = []
-    left_out = []
+    slow = []
     for model in models:
         seconds = n_fits * seconds_to_fit(model.name, size)
         if seconds <= LONGER_SECONDS.get(model.name, MOST_SECONDS):
             kept.append(model)
-        elif seconds > 3600:
-            left_out.append(f"{model.name} would take about {seconds / 3600:,.0f} h")
         else:
-            left_out.append(f"{model.name} would take about {seconds:,.0f} s")
-    return tuple(kept), tuple(left_out)
+            slow.append(SlowModel(model.name, seconds))
+    return tuple(kept), tuple(slow)
 
 
 # Measured on 2 cores. Fits take longer with directions without variance, which are filled in,

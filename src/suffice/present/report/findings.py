@@ -17,7 +17,12 @@ from suffice.estimators.gaussian_estimator import GaussianEstimator
 from suffice.evaluate.comparison import Comparison
 from suffice.evaluate.comparison.caveats import caveats_of_checks
 from suffice.evaluate.comparison.comparison import MANY_ROWS, compared, folds_for, size_of
-from suffice.evaluate.comparison.fit_times import FitSize, affordable, seconds_to_fit
+from suffice.evaluate.comparison.fit_times import (
+    FitSize,
+    SlowModel,
+    affordable,
+    seconds_to_fit,
+)
 from suffice.evaluate.comparison.importance import (
     MOST_COLUMNS,
     FoldRises,
@@ -149,27 +154,27 @@ class ReportSettings:
         self,
         n_fits: int,
         size: FitSize,
-    ) -> tuple[tuple[ComparedModel, ...], tuple[str, ...]]:
-        """Return the models to compare, a given estimator first, and notes on those left out."""
+    ) -> tuple[tuple[ComparedModel, ...], tuple[SlowModel, ...]]:
+        """Return the models to compare, a given estimator first, and those that take too long."""
         models = self.models
         is_first_look = models is None and self.fast
         if is_first_look:
             models = FAST_MODELS
         members = parse_models(models, self.seed)
-        left_out: tuple[str, ...] = ()
+        slow: tuple[SlowModel, ...] = ()
         if is_first_look:
-            members, left_out = affordable(members, n_fits, size)
+            members, slow = affordable(members, n_fits, size)
         if models is None:
-            members, left_out = affordable(members, n_fits, size)
+            members, slow = affordable(members, n_fits, size)
             if not any(member.name in SEARCHING_MODELS for member in members):
-                closed, slow = affordable(_models_without_search(), n_fits, size)
+                closed, too_slow = affordable(_models_without_search(), n_fits, size)
                 members = (*members, *closed)
-                left_out = (*left_out, *slow)
+                slow = (*slow, *too_slow)
         if self.estimator is None:
-            return members, left_out
+            return members, slow
         given = parse_models([clone(self.estimator)], self.seed)[0]
         others = [member for member in members if member.name != given.name]
-        return (given, *others), left_out
+        return (given, *others), slow
 
 
 def _models_without_search() -> tuple[ComparedModel, ...]:
@@ -193,13 +198,13 @@ def judge(
     checks = _data_checks(data)
     return_freed_memory()
     folds = _folds(sample, settings, are_there_others=others is not None)
-    members, left_out = settings.members(len(folds.splits), size_of(folds))
+    members, slow = settings.members(len(folds.splits), size_of(folds))
     comparison = compared(
         members,
         folds,
         settings.seed,
         settings.progress,
-        left_out=left_out,
+        slow=slow,
         keep=True,
         split="random rows" if data.groups is None else "unseen groups",
     )

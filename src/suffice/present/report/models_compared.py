@@ -39,9 +39,10 @@ def models_compared(findings: Findings) -> page.Section:
             f"{findings.name} was then fitted to {findings.learnt_from}."
         )
         blocks.append(page.Paragraph(on_sample, "note"))
-    if comparison.left_out:
+    if comparison.slow:
         left_out = f"Not compared: {listed(comparison.left_out)}."
-        blocks.append(page.Paragraph(left_out, "note"))
+        times = {f"{model.name}_{model.time[1]}": model.time[0] for model in comparison.slow}
+        blocks.append(page.Paragraph(left_out, "note", times))
     blocks.extend(page.Paragraph(sentence, "note") for sentence in _failures(findings))
     blocks.append(_differences(findings))
     return page.Section("models", "Models compared", tuple(blocks), is_folded=True)
