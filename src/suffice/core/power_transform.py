@@ -188,7 +188,7 @@ class PowerTransform:
         if is_infinite.any():
             row, column = np.argwhere(is_infinite)[0]
             raise InvalidInputError(
-                f"row {row}, column {column}holds a number that is infinite or too large to "
+                f"row {row}, column {column} holds a number that is infinite or too large to "
                 "transform"
             )
         return y
@@ -207,7 +207,10 @@ class PowerTransform:
         return np.asarray(self.log_slopes(x).sum(1))
 
     def log_slopes(self, x: RowsLike) -> Floats:
-        """Return log dt_j/dx_j of each feature, shape (n, d)."""
+        """Return log dt_j/dx_j of each feature, shape (n, d).
+
+        With z = x_j / scale_j and t_j = ψ(z), dψ/dz = (1 + |z|)^((λ_j − 1) sgn z).
+        """
 
         def change(_: Floats, z: Floats, curves: Branch) -> Floats:
             return curves.log_slope(np.abs(z))

@@ -72,7 +72,10 @@ def regress_column(
 ) -> LinearRegression:
     r"""Return the regression of one column, y, on all other columns, x.
 
-    .. math::  w = S_{xx}^{-1} s_{xy}, \qquad \textrm{residual} = s_{yy} - w^\top s_{xy}
+    .. math::  w = S_{xx}^{-1} s_{xy}, \qquad \textrm{residual} = s_{yy} - w^\top s_{xy}, \qquad
+        \sigma^2 = \textrm{residual} / n
+
+    The unbiased variance divides by n minus the number of coefficients.
     """
     others = np.delete(np.arange(moments.n_features), target)
     features = moments.select(others)

@@ -120,3 +120,12 @@ def test_rows_and_weights_that_do_not_fit_together_are_refused():
     ):
         with pytest.raises(InvalidInputError):
             PowerTransform.of(rows, weight)
+
+
+def test_a_number_too_large_to_transform_is_named_by_row_and_column():
+    steep = PowerTransform([1.0, 5.0], low=np.array([-1.0, -1.0]))
+    rows = np.array([[1.0, 2.0], [1.0, 1e200]])
+    with pytest.raises(
+        InvalidInputError, match="row 1, column 1 holds a number that is infinite"
+    ):
+        steep.apply_observed(rows)

@@ -143,7 +143,11 @@ class EllipticalModel(ClassModel):
         return values
 
     def _observed_scores(self, x: Floats) -> Floats:
-        """Return log p(x_o | k), (n, K), by compiled loops."""
+        """Return log p(x_o | k), (n, K), by compiled loops.
+
+        ``observed_distances`` returns Δ² and log |Σ_oo| of the observed cells. ``_log_density``
+        returns −½ (d_o log 2π + log |Σ_oo| + Δ²).
+        """
         y = x - self.centre
         patterns = MissingPatterns.of(x)
         rare_patterns = patterns.rare()

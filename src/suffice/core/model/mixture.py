@@ -1,4 +1,7 @@
-"""Classes that are mixtures of Gaussians: their scores are log-sum-exp over components."""
+"""Classes that are mixtures of Gaussians.
+
+log p(x | k) = log Σ_r exp(log s_r + log N(x; μ_r, Σ_r))   over the components r of class k
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,11 @@
 """The exact products of rows, P = Σ q qᵀ, and their sums s = Σ q, as integers of 128 bits.
 
-``rounding_grid.py`` rounds a row to steps of the grid, q, and ``exact_sums.py`` splits q into hi
-and lo and computes the scatter M from P and s. The code calls hi and lo ``upper`` and ``lower``.
+``rounding_grid.py`` rounds a row to steps of the grid, q. ``exact_sums.halves`` splits it:
+
+    q = 2²⁰ hi + lo,  hi = round(q / 2²⁰)
+
+``exact_sums.py`` also computes the scatter M from P and s. The code calls hi and lo ``upper`` and
+``lower``.
 Their products are so small that floats add them without rounding. Matrix products add few rows; the
 compiled loops of ``exact_product_loops.py`` add many rows, in threads.
 """

@@ -36,7 +36,7 @@ _NEARLY_HALF = 2.0**-95  # a pair cannot resolve smaller relative distances from
 
 
 def halves(q: Floats) -> tuple[Floats, Floats]:
-    """Return hi and lo, integers of at most 19 bits, of values in steps of the grid."""
+    """Return hi and lo, integers up to ± 2¹⁹, of values in steps of the grid."""
     # q = 2²⁰ hi + lo,  hi = round(q / 2²⁰); compiled: ``exact_product_loops.split``
     upper = np.rint(q * 0.5**HALF)
     lower = q - upper * 2.0**HALF

@@ -127,7 +127,7 @@ class Hyperplane(Surface):
         )
 
     def _steps(self, x: npt.ArrayLike) -> Floats:
-        # −(y(x) / ‖w‖) w / ‖w‖
+        # from x to its projection x − (y(x) / ‖w‖) w / ‖w‖, which ``Surface.project`` returns
         unit = self.w / (np.linalg.norm(self.w) or 1.0)
         with np.errstate(invalid="ignore"):
             return -self.signed_distance(x)[:, None] * unit
