@@ -193,7 +193,7 @@ class Results:
 
     def table(self, chosen: dict[str, list[Mutant]]) -> str:
         lines = [
-            "| package | mutants | killed | survived | equivalent | killed of the others |",
+            "| package | mutants | killed | survived | equivalent | killed, equivalent left out |",
             "|---|---|---|---|---|---|",
         ]
         counts = {name: self._counts(mutants) for name, mutants in chosen.items()}
