@@ -118,9 +118,9 @@ def _headline(document: Document) -> Iterator[str]:
     if _expected_split(document) not in (None, split) and split == "random rows":
         held_out = "rows held out at random"
     if document["includes_choice"]:
-        included = "f the model is chosen again for every fold"
-        yield f"{error} of {held_out} are misclassified i{included} {interval}"
-        yield f"{included}, the error is {error} {interval}"
+        procedure = f"he procedure that chose {model}, repeated in every fold,"
+        yield f"{procedure} misclassifies {error} of {held_out} {interval}"
+        yield f"{procedure} misclassifies {error} {interval}"
         yield f"{_capital(model)} itself misclassifies {percent(document['own_error'])} {own}"
     else:
         yield f"t misclassifies {error} of {held_out} {interval}"
@@ -509,7 +509,7 @@ def _verdict_of_comparison(document: Document) -> Iterator[str]:
     yield from _alike(alike, len(others))
     for how, models in (("worse", worse), ("better", better)):
         yield from _different(models, how)
-    yield "the tests report a significant difference in at most 5 % of tables."
+    yield "the tests report any significant difference is at most 5 %."
 
 
 def _p(model: Document) -> float:

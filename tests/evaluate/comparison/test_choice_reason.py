@@ -129,10 +129,10 @@ def test_the_headline_is_the_error_of_the_whole_procedure_with_that_of_the_model
                 choice.high,
             )
             assert found.gains[0].p_value == choice.p_value
-            included = "f the model is chosen again for every fold"
-            said = f"{percent(choice.error)} of held-out rows are misclassified i{included}"
-            assert said in found.headline
-            assert f"{included}, the error is {percent(choice.error)}" in result.verdict
+            procedure = f"he procedure that chose {model.name}, repeated in every fold,"
+            said = f"{procedure} misclassifies {percent(choice.error)}"
+            assert f"t{said} of held-out rows" in found.headline
+            assert f"T{said} (95" in result.verdict
         else:
             assert (found.error, found.low, found.high) == (model.error, *model.interval)
             said = f"it misclassifies {percent(model.error)} of held-out rows"

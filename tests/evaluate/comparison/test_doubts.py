@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import suffice as sf
+from suffice.core.text.numbers import percent
 from suffice.evaluate.comparison.choice_reason import _percent_beside
 from suffice.evaluate.comparison.comparison import compared, folds_for
 from suffice.evaluate.comparison.models import parse_models
@@ -72,7 +73,7 @@ def test_no_threshold_is_stated_where_the_more_frequent_class_is_missed(overlap)
     assert found.threshold is None
 
 
-def test_the_verdict_begins_with_the_number_and_not_with_a_condition(overlap):
+def test_the_error_of_the_verdict_has_a_subject_and_no_condition(overlap):
     found = verdict_on(overlap, chosen=True)
     standing = found.standing._replace(
         error=found.standing.error._replace(includes_choice=True)
@@ -80,7 +81,11 @@ def test_the_verdict_begins_with_the_number_and_not_with_a_condition(overlap):
     headline = replace(found, standing=standing).headline
     assert " can be used: if " not in headline
     assert "with care: if " not in headline
-    assert "are misclassified if the model is chosen again for every fold (95" in headline
+    assert (
+        f"the procedure that chose {found.model}, repeated in every fold, misclassifies "
+        f"{percent(found.error)} of held-out rows (95"
+    ) in headline
+    assert "which may be too low, because it was chosen on the same rows." in headline
 
 
 def test_a_model_that_is_not_recommended_is_the_only_one_spoken_of(overlap):

@@ -127,7 +127,7 @@ def test_it_is_said_in_how_many_folds_the_others_choose_the_same_model(iris):
     )
     assert said.endswith(
         "LDA is chosen in 3 of 5 folds, and otherwise QDA and tree. The error is then "
-        f"{e} ({low} to {high}). It includes the price of choosing."
+        f"{e} ({low} to {high}). This error includes the effect of choosing the model."
     )
     other = dataclasses.replace(found.choice, choices=("QDA",) * 5)
     said = dataclasses.replace(found, choice=other).sentences[-1]

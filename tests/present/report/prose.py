@@ -190,14 +190,14 @@ def _whole_procedure(verdict):
     """Yield the error of the whole procedure, that of the model, and what else is better."""
     between = f"{percent(verdict.low)} to {percent(verdict.high)}"
     error = percent(verdict.error)
-    included = "f the model is chosen again for every fold"
+    procedure = f"he procedure that chose {verdict.model}, repeated in every fold,"
     interval = f"(95 % interval {between})"
-    yield f"{error} of held-out rows are misclassified i{included} {interval}"
-    yield f"{included}, the error is {error} {interval}"
+    yield f"{procedure} misclassifies {error} of held-out rows {interval}"
+    yield f"{procedure} misclassifies {error} {interval}"
     yield f"error | 95 % interval {between} |"
     own = f"95 % interval {' to '.join(map(percent, verdict.own.interval))}"
     name = f"{verdict.model[:1].upper()}{verdict.model[1:]}"
-    yield f"{name} itself misclassifies {percent(verdict.own.error)} ({own})"
+    yield f"{name} itself misclassifies {percent(verdict.own.error)} ({own}), which may be too low"
     yield f"error of {verdict.model} itself | {own} |"
     yield f"error, model chosen in each fold | 95 % interval {between} |"
     chance = p_statement(verdict.gains[0].p_value)
@@ -243,7 +243,7 @@ def _verdict(report):
         told = f"{percent(c.error)} ({percent(c.low)} to {percent(c.high)})"
         same, n = c.choices.count(j.name), len(c.choices)
         yield f"{j.name} is chosen in {same} of {n} folds"
-        yield f"The error is then {told}. It includes the price of choosing"
+        yield f"The error is then {told}. This error includes the effect of choosing"
         yield (
             f"On {count(c.n_rows)} other rows, which were not used to choose the model, it "
             f"misclassifies {told}"
@@ -281,7 +281,7 @@ def _classes(report):
     checks = report.judgement.checks
     bound = np.ceil(1000 * checks.n_separable / checks.n_rows) / 1000
     yield f"right on more than {percent(bound)} of these rows: {count(checks.n_conflicting)} rows"
-    yield "in at most 5 % of tables"
+    yield "any significant difference is at most 5 %"
     yield "Rows are numbered from 0"
     yield f"{(counts[~np.eye(k, dtype=bool)] > 0).sum() - 10} more pair"
     yield f"Shown: 10 of {k} classes."

@@ -35,8 +35,8 @@ _HELD_OUT: dict[Split, str] = {
 }
 WORTH_SAYING = 5e-4  # smallest difference of two errors that is mentioned
 LEVEL_IN_WORDS = (
-    "If models are equally good, the tests report a significant difference in at most 5 % of "
-    "tables."
+    "If all models are equally good, the chance that the tests report any significant difference "
+    "is at most 5 %."
 )
 FEW = 5  # at most this many names are listed
 
@@ -72,7 +72,7 @@ def _recommendation(comparison: Comparison) -> str:
         "The constant classifier, which always predicts the most frequent class, has an error of "
         f"{percent(comparison.baseline.error)} ({p_statement(standing.error.p_value)})."
     )
-    errors = f"{_stated_error_in_words(standing.error)} {constant}"
+    errors = f"{_stated_error_in_words(model.name, standing.error)} {constant}"
     if standing.error.includes_choice:
         errors = f"{errors} {_own_error_in_words(model)}"
     if standing.usable == "no":
@@ -88,12 +88,13 @@ def _recommendation(comparison: Comparison) -> str:
     )
 
 
-def _stated_error_in_words(stated: StatedError) -> str:
+def _stated_error_in_words(name: str, stated: StatedError) -> str:
     error = percent(stated.error)
     interval = f"95 % interval {percent(stated.low)} to {percent(stated.high)}"
     if stated.includes_choice:
         return (
-            f"If the model is chosen again for every fold, the error is {error} ({interval})."
+            f"The procedure that chose {name}, repeated in every fold, misclassifies {error} "
+            f"({interval})."
         )
     return f"Its error is {error} ({interval})."
 
@@ -103,7 +104,8 @@ def _own_error_in_words(model: Outcome) -> str:
     low, high = model.interval
     return (
         f"{_capitalised(model.name)} itself misclassifies {percent(model.error)} (95 % interval "
-        f"{percent(low)} to {percent(high)})."
+        f"{percent(low)} to {percent(high)}), which may be too low, because it was chosen on the "
+        "same rows."
     )
 
 
@@ -379,8 +381,8 @@ class Verdict:
         interval = f"95 % interval {percent(self.low)} to {percent(self.high)}"
         if self.includes_choice:
             return (
-                f"{error} of {self._rows} are misclassified if the model is chosen again for "
-                f"every fold ({interval})"
+                f"the procedure that chose {self.model}, repeated in every fold, misclassifies "
+                f"{error} of {self._rows} ({interval})"
             )
         return f"it misclassifies {error} of {self._rows} ({interval})"
 
@@ -456,7 +458,7 @@ class Verdict:
             chosen = f"{self.model} is chosen in none of {n_folds} folds, but"
         return (
             f"{again}, {chosen} {listed(others, FEW)}. The error is then {error} ({low} to "
-            f"{high}). It includes the price of choosing."
+            f"{high}). This error includes the effect of choosing the model."
         )
 
     def _at_threshold(self, threshold: Threshold) -> str:
