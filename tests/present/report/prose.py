@@ -388,8 +388,8 @@ def _data(report, X, y):
         at = np.argsort(outliers.log_densities, kind="stable")[:10]
         yield f"An outlier has a log density below {number(outliers.threshold)}."
         yield (
-            f"If the model were true, about {number(OUTLIER_RATE * n, 2)} of the {count(n)} rows "
-            "would be outliers."
+            f"If the model were true, about {number(OUTLIER_RATE * n, 2)} outliers would be "
+            f"expected among the {count(n)} rows."
         )
     own = j.held_out.log_posteriors[np.arange(n), j.held_out.truth]
     shown = (*at, *np.argsort(own, kind="stable")[:10])

@@ -536,7 +536,7 @@ def test_a_threshold_as_it_is_written_finds_what_is_said_of_it():
     threshold = report.answer.threshold
     stated = f"With a threshold of {number(threshold.value, 12)}, the model would find"
     assert stated in report.answer.next_step
-    assert "each additional row of class 1" in report.answer.next_step
+    assert "each further row of class 1 that the model finds" in report.answer.next_step
     called = posterior >= float(number(threshold.value, 12))
     assert (called & (y == "1")).sum() == threshold.n_found
     assert (called & (y == "0")).sum() == threshold.false_alarms

@@ -196,7 +196,7 @@ class PredictiveCheck(Diagnostic):
         if distances_p <= LEVEL:
             k = int(np.argmax(ratios[:, 0]))
             label = python_scalar(self.classes[k])
-            differences.append(f"the distances of class {label!r} from its mean")
+            differences.append(f"how far the rows of class {label!r} lie from the class mean")
         if marginals_p <= LEVEL:
             marginals = ratios[:, 1:]
             of_class, of_feature = np.unravel_index(np.argmax(marginals), marginals.shape)

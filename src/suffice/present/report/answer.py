@@ -291,11 +291,11 @@ def next_step(findings: Findings) -> str:
     growth = findings.growth
     if growth is not None and growth.helps == "would help":
         return (
-            "Next: use the model as shown in the section “How to use it” of the page, and collect "
-            "more rows, which would help."
+            "Next: use the model as shown in the section “How to use it” of the report, and "
+            "collect more rows, which would help."
         )
     return (
-        "Next: use the model as shown in the section “How to use it” of the page. Once you know "
+        "Next: use the model as shown in the section “How to use it” of the report. Once you know "
         "the classes of new rows, check the model on them with suffice report --against."
     )
 
@@ -309,8 +309,9 @@ def _is_worse_for_groups(errors: RealErrors, findings: Findings) -> bool:
 
 def _next_step_with_threshold(threshold: Threshold) -> str:
     return (
-        "Next: decide how many false alarms you accept for each additional row of class "
-        f"{threshold.label}, and choose the threshold in the section “Where it errs” of the page. "
+        "Next: decide how many false alarms you accept for each further row of class "
+        f"{threshold.label} that the model finds. Choose the threshold in the section “Where it "
+        "errs” of the report. "
         f"With a threshold of {exact_number(threshold.value)}, the model would find "
         f"{threshold.n_found:,} of {counted(threshold.of, 'row')}, with "
         f"{counted(threshold.false_alarms, 'false alarm')}."

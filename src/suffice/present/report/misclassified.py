@@ -286,10 +286,10 @@ def _reasons_for_worst_predictions(
         styles=(*_NAMED_STYLES, *["signed"] * len(worst.parts.names)),
         rows=tuple(body),
         note=(
-            "The table splits the log odds of the most probable wrong class against the true "
-            "class, computed by a model that had not seen the row. The sum starts from the log "
-            "odds of a typical row, the row of the true class that is nearest to the class mean. "
-            "Each column adds its part. "
+            "For each row, a model that was not fitted to it compares the most probable wrong "
+            "class with the true class. The table shows how much each column adds to their log "
+            "odds. The sum starts from the log odds of a typical row, the row of the true class "
+            "that is nearest to the class mean. "
             "A positive sum means that the wrong class is more probable. Posteriors below 2e-9 "
             "are treated as 2e-9."
         ),
@@ -422,9 +422,9 @@ def _least_likely_rows(findings: Findings, outliers: Outliers) -> page.DataTable
         rows=tuple(body),
         note=(
             f"An outlier has a log density below {number(outliers.threshold)}. If the model were "
-            f"true, about {n_expected} of the {data.table.n_rows:,} rows would be outliers. The "
-            "z-score is the distance of the value from the mean of the class, in standard "
-            "deviations of the class."
+            f"true, about {n_expected} outliers would be expected among the "
+            f"{counted(data.table.n_rows, 'row')}. The z-score is the distance of the value from "
+            "the mean of the class, in standard deviations of the class."
         ),
         linked=True,
     )

@@ -182,7 +182,7 @@ def _loading_code(findings: Findings, file: str) -> str:
         k = [str(label) for label in fitted.classes_].index(str(threshold.label))
         lines.append(
             f"model.predict_proba(X)[:, {k}] >= {exact_number(threshold.value)}  # "
-            f"class {threshold.label}, at the threshold of the answer"
+            f"class {threshold.label}, at the recommended threshold"
         )
     return "\n".join(lines)
 
