@@ -4,10 +4,13 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import suffice as sf
 from suffice.core.text.numbers import percent
 from suffice.present.report.blocks import Thresholds
+from suffice.present.report.render import code
 
 from .test_report import blocks
 
@@ -241,6 +244,50 @@ def test_print_is_dark_on_white_with_heads_of_tables_and_nothing_cut_off(
     assert page.evaluate(shown.format("input, nav, .copy, .save")) == 0
     assert page.evaluate(shown.format("ul.checks li")) > 0
     assert page.evaluate("document.documentElement.scrollWidth") <= 720
+    broken = "getComputedStyle(document.querySelector('{}')).breakInside"
+    assert page.evaluate(broken.format("details.fold > summary")) == "avoid"
+
+
+def test_short_words_of_headings_are_not_broken(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c"], 60)
+    X = rng.normal(size=(180, 6)) + (y == "a")[:, None] - (y == "b")[:, None]
+    names = ["ash", "alcalinity", "magnesium", "hue", "length_mm", "flavanoids"]
+    report = sf.report(pd.DataFrame(X, columns=names), y, models=["LDA"], cv=3)
+    report.save(tmp_path / "page.html")
+    page = browser.page()
+    page.size(688, 1000)  # the width of a sheet of paper within its margins
+    page.open((tmp_path / "page.html").as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    page.call("Emulation.setEmulatedMedia", media="print")
+    heads = "Array.from(document.querySelectorAll('table.dense thead th'), e => e.innerText)"
+    assert "+\N{NO-BREAK SPACE}alcalinity" in page.evaluate(heads)
+    whole = "Array.from(document.querySelectorAll('table.dense thead th')).filter({}).length"
+    assert (
+        page.evaluate(whole.format("e => getComputedStyle(e).overflowWrap == 'anywhere'")) == 0
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= 688
+
+
+def test_an_option_of_a_command_stays_on_one_line_and_code_is_escaped():
+    assert code("suffice sample <a> -n 9") == (
+        'suffice sample &lt;a&gt; <span class="whole">-n</span> 9'
+    )
+
+
+def test_numbers_of_small_drawings_are_large_enough_to_read(browser, many_report, tmp_path):
+    many_report.save(tmp_path / "page.html")
+    page = browser.page()
+    page.size(1280, 900)
+    page.open((tmp_path / "page.html").as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    heights = (
+        "Array.from(document.querySelectorAll('.multiples svg.plot text'))"
+        ".filter(e => e.getClientRects().length).map(e => parseFloat(getComputedStyle(e).fontSize) * Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b))"
+    )
+    told = page.evaluate(heights)
+    assert told
+    assert min(told) > 10
 
 
 def test_on_a_phone_the_section_that_is_read_is_in_sight_above(browser, iris_report, tmp_path):

@@ -29,6 +29,9 @@ N_LOOKS = 16  # number of colours in chart.css
 _SPACE_IN_NUMBER = re.compile(
     r"(?<=\d) (?=(?:%|s)(?!\w))|(?<=\w) (?=[=<≤≥] \d)|(?<=[=<≤≥]) (?=\d)"
 )
+_OPTION = re.compile(r"(?<= )--?[a-z][a-z-]*")
+_SIGN = re.compile(r"^([+=]) ")  # before the name of a term
+_WIDEST = 90  # characters of headings that fit side by side on paper
 _MARKDOWN_SYNTAX = re.compile(r"([\\`*_{}\[\]<>#|~$!])")
 
 
@@ -117,6 +120,7 @@ def _environment() -> Environment:
     environment.filters["as_sentence"] = as_sentence
     environment.filters["breakable"] = breakable
     environment.filters["cell"] = cell
+    environment.filters["code"] = code
     environment.filters["count"] = count
     environment.filters["fenced"] = fenced
     environment.filters["unbroken"] = with_unbroken_numbers
@@ -126,6 +130,7 @@ def _environment() -> Environment:
     environment.filters["percent"] = percent
     environment.filters["value_attribute"] = value_attribute
     environment.filters["value_element"] = value_element
+    environment.tests["tight"] = is_tight
     return environment
 
 
@@ -156,8 +161,23 @@ def as_sentence(text: str) -> str:
 
 
 def breakable(name: str) -> Markup:
-    """Return a name with a possible line break after each underscore."""
-    return escape(name).replace("_", Markup("_<wbr>"))
+    """Return a name with a possible line break after each underscore, and none after a sign."""
+    return escape(_with_joined_sign(name)).replace("_", Markup("_<wbr>"))
+
+
+def is_tight(headings: Sequence[str]) -> bool:
+    """Return whether headings are too wide for paper unless their words are broken."""
+    words = [re.split(r"(?<=_)| ", _with_joined_sign(heading)) for heading in headings]
+    return sum(max(map(len, parts)) for parts in words) > _WIDEST
+
+
+def _with_joined_sign(heading: str) -> str:
+    return _SIGN.sub("\\1\N{NO-BREAK SPACE}", heading)
+
+
+def code(text: str) -> Markup:
+    """Return code in which an option such as -o stays on one line."""
+    return Markup(_OPTION.sub(r'<span class="whole">\g<0></span>', str(escape(text))))
 
 
 def css_class(look: int) -> str:
