@@ -59,6 +59,27 @@ def test_fit_refuses(refused, write, tmp_path, case):
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        ("fit", "-o", "m.suffice"),
+        ("fit", "--model", "auto", "-o", "m.suffice"),
+        ("compare", "--cv", "2"),
+        ("report", "--cv", "2"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("labels", ["aaaa", "1111"])
+def test_a_single_class_is_named_with_its_column_and_file(refused, write, command, labels):
+    write("x,kind\n" + "".join(f"{i},{label}\n" for i, label in enumerate(labels)))
+    verb, *options = command
+    label = int(labels[0]) if labels.isdigit() else labels[0]
+    assert refused(verb, "d.csv", "-t", "kind", *options) == (
+        f"suffice: d.csv: the target 'kind' has only the class {label!r}, but a classifier needs "
+        "at least 2 classes: check the labels, or name another target"
+    )
+
+
+@pytest.mark.parametrize(
     "said",
     [["-f", "petal_width"], ["-i", "petal_width"], ["--weight", "x"], ["--delimiter", ";"]],
 )

@@ -83,6 +83,16 @@ def test_a_report_takes_a_free_name_and_says_so(run):
     assert Path("report-exam.md").read_text() == "a page with remarks"
 
 
+@pytest.mark.parametrize("several", [(), ("wine",)])
+def test_nothing_is_said_of_writing_before_the_table_is_read(run, several):
+    for name in ("exam.suffice", "report-exam.html", "report-index.html"):
+        Path(name).write_text("old")
+    told = run("report", "exam", *several, "--target", "label", "--cv", "2")
+    assert told.exit_code == 1
+    assert "exam has no column 'label'" in told.stderr
+    assert "writing" not in told.stderr
+
+
 def test_a_report_replaces_by_force(ok_json):
     Path("exam.suffice").write_text("old")
     Path("page.md").write_text("old")

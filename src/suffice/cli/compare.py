@@ -80,7 +80,7 @@ def compare(
     if not models:
         start_helpers(data)
     require_one_order(groups, time)
-    rows = data.rows(groups or time)
+    rows = data.rows(groups or time, for_fitting=True)
     result = suffice.compare(
         rows.frame,
         rows.table.labels,

@@ -237,8 +237,10 @@ class Data:
         client: str | None = None,
         device: str | None = None,
         exact: RoundingGrid | Literal["auto"] | None = None,
+        for_fitting: bool = False,
     ) -> suffice.Moments:
-        """Return the sums of the rows, read once."""
+        """Return the sums of the rows, read once; ``for_fitting`` requires two classes."""
+        from suffice.data.columns.guessing import require_two_labels
         from suffice.data.options import SumSettings
         from suffice.data.rereading import reading_again
         from suffice.data.summarize import summarize_source
@@ -246,7 +248,7 @@ class Data:
         def summed(source: Source) -> suffice.Moments:
             roles = self._roles_in(source)
             with terminal.progress("rows") as progress:
-                return summarize_source(
+                sums = summarize_source(
                     source,
                     roles,
                     SumSettings(storage, fourth, device=device, exact=exact),
@@ -254,6 +256,9 @@ class Data:
                     checkpoint=checkpoint,
                     client=client,
                 )
+            if for_fitting:
+                require_two_labels(sums.classes, roles.target, source.label)
+            return sums
 
         return reading_again(self.source(), summed)
 
@@ -264,10 +269,13 @@ class Data:
         storage: str = "auto",
         fourth: bool = False,
         exact: RoundingGrid | None = None,
+        for_fitting: bool = False,
     ) -> suffice.Moments:
         """Return the known sums, the sums in a file, or the sums of the rows."""
         if not self.holds_sums:
-            return self.moments(terminal, storage=storage, fourth=fourth, exact=exact)
+            return self.moments(
+                terminal, storage=storage, fourth=fourth, exact=exact, for_fitting=for_fitting
+            )
         sums = self.sums_in_file()
         if isinstance(sums, suffice.CountSums):
             raise FileFormatError(
@@ -289,6 +297,7 @@ class Data:
 
     def texts(self, text: str) -> Chunk:
         """Return all labelled rows, with the text column among the kept columns."""
+        from suffice.data.columns.guessing import require_two_labels
         from suffice.data.columns.roles import roles_for_texts
         from suffice.data.rereading import reading_again
         from suffice.data.rows.loading import load_rows
@@ -306,7 +315,9 @@ class Data:
 
         def loaded(source: Source) -> Chunk:
             roles = roles_for_texts(source, text, self.target, self.weight, self.roles)
-            return load_rows(source, roles)
+            chunk = load_rows(source, roles)
+            require_two_labels(chunk.table.classes, roles.target, source.label)
+            return chunk
 
         return reading_again(self.source(), loaded)
 
@@ -316,8 +327,13 @@ class Data:
         *,
         categories: bool = True,
         allow_missing: bool = True,
+        for_fitting: bool = False,
     ) -> Chunk:
-        """Return all usable rows, in memory; see ``opened`` for the parameters."""
+        """Return all usable rows, in memory.
+
+        ``for_fitting`` requires two classes; for the other parameters see ``opened``.
+        """
+        from suffice.data.columns.guessing import require_two_labels
         from suffice.data.rereading import reading_again
         from suffice.data.rows.loading import load_rows
 
@@ -330,7 +346,10 @@ class Data:
             roles = self._roles_in(
                 source, groups, categories=categories, allow_missing=allow_missing
             )
-            return load_rows(source, roles, groups=groups)
+            chunk = load_rows(source, roles, groups=groups)
+            if for_fitting:
+                require_two_labels(chunk.table.classes, roles.target, source.label)
+            return chunk
 
         return reading_again(self.source(), loaded)
 

@@ -81,7 +81,7 @@ def fit_and_save(terminal: Terminal, data: Data, options: ModelOptions, output: 
         fitted = _fit_sums(estimator, terminal, sums, options.priors)
     elif to_collect is not None:
         storage, fourth = to_collect
-        moments = data.sums(terminal, storage=storage, fourth=fourth)
+        moments = data.sums(terminal, storage=storage, fourth=fourth, for_fitting=True)
         fitted = _fit_sums(estimator, terminal, moments, options.priors)
     else:
         fitted = _fit_rows(estimator, terminal, data, options.priors)
@@ -126,7 +126,11 @@ def _fit_rows(
     from sklearn.utils import get_tags
 
     tags = get_tags(estimator).input_tags
-    rows = data.rows(categories=tags.categorical or tags.string, allow_missing=tags.allow_nan)
+    rows = data.rows(
+        categories=tags.categorical or tags.string,
+        allow_missing=tags.allow_nan,
+        for_fitting=True,
+    )
     table = rows.table
     if priors:
         estimator.set_params(priors=parse_priors(priors, table.classes))

@@ -172,20 +172,20 @@ def _written_report(
     page = output or Path(f"report-{stem}.{request.format or 'html'}")
     page_format = request.format or _format_of(page)
     model = page.with_name(f"{stem}.suffice")
+    table, notations = _documented_table(data, stem, request.groups, request.time)
+    new_rows = None
+    if request.against is not None:
+        new_data = replace(data, name=request.against, notations=notations)
+        new_rows = _new_rows(new_data, table)
     if not request.replaces:
         page = _unused_path(page, terminal)
         model = _unused_path(model, terminal)
-    table, notations = _documented_table(data, stem, request.groups, request.time)
     provenance = Provenance(
         command=_command_line(),
         model=model.name,
         seed=request.settings.seed,
         reading=_reading_code(data, table),
     )
-    new_rows = None
-    if request.against is not None:
-        new_data = replace(data, name=request.against, notations=notations)
-        new_rows = _new_rows(new_data, table)
     result = build.report_of(table, request.settings, provenance, new_rows)
     saved: Path | None = model
     try:
@@ -214,8 +214,6 @@ def _write_reports(
         raise InvalidParameterError(
             f"{index}: the index of several reports is a page, so name it .html"
         )
-    if not request.replaces:
-        index = _unused_path(index, terminal)
     entries = []
     for data in tables:
         page = index.with_name(f"report-{_stem(data.name)}.{request.format or 'html'}")
@@ -223,6 +221,8 @@ def _write_reports(
         entries.append(IndexEntry(data.name, written.page.name, written.report.answer))
         if not (terminal.quiet or terminal.json):
             click.echo(_wrapped(f"{data.name}: {written.report.answer.headline}"))
+    if not request.replaces:
+        index = _unused_path(index, terminal)
     with replacing(index) as file:
         file.write(as_index(entries).encode())
     reports = [
@@ -367,6 +367,7 @@ def _documented_table(
     """
     import numpy as np
 
+    from suffice.data.columns.guessing import require_two_labels
     from suffice.data.columns.kinds import is_date
     from suffice.data.rows.loading import load_rows
     from suffice.present.report.documented_table import DocumentedTable
@@ -375,6 +376,7 @@ def _documented_table(
         warnings.simplefilter("always")
         source, roles = data.opened("a report needs rows", groups or time)
         chunk = load_rows(source, roles, ROW, groups or time)
+    require_two_labels(chunk.table.classes, roles.target, source.label)
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, __file__, 1)
     notes = [_as_note(str(warning.message), data.name) for warning in caught]

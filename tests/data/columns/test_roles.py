@@ -20,9 +20,17 @@ N = [0.5, 1.5, 2.5, 3.5, 4.5, 5.5]
     [
         ({"x": N, "Class": [1, 2] * 3}, "Class", "by its name"),
         ({"x": N, "note": ["u", "v"] * 3, "y": [0, 1] * 3}, "y", "by its name"),
-        ({"colour": ["u", "v"] * 3, "x": N}, "colour", "the only column whose few"),
-        ({"x": N, "kind": [1, 2] * 3}, "kind", "the only column whose few"),
-        ({"x": N, "good": [True, False] * 3}, "good", "the only column whose few"),
+        (
+            {"colour": ["u", "v"] * 3, "x": N},
+            "colour",
+            "the only column with few different values",
+        ),
+        ({"x": N, "kind": [1, 2] * 3}, "kind", "the only column with few different values"),
+        (
+            {"x": N, "good": [True, False] * 3},
+            "good",
+            "the only column with few different values",
+        ),
     ],
 )
 def test_an_obvious_target_is_found(columns, target, why):

@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 import suffice as sf
 from suffice.core.model.views import KernelFeatures
 from suffice.core.threads import at_most
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import InvalidInputError, InvalidParameterError, TooFewClassesError
 from suffice.evaluate.comparison import comparison, competitors
 from suffice.evaluate.comparison.fit_times import FitSize, affordable
 from suffice.evaluate.comparison.judging import FromMoments, learner_of
@@ -351,7 +351,7 @@ def test_rows_and_labels_that_do_not_match_are_refused(iris):
     X, y = iris
     with pytest.raises(InvalidInputError, match="150 rows but y has 149"):
         sf.compare(X, y[:-1], ["LDA"])
-    with pytest.raises(InvalidInputError, match="at least two"):
+    with pytest.raises(TooFewClassesError, match="at least 2 classes"):
         sf.compare(X, np.zeros(150), ["LDA"])
     with pytest.raises(InvalidInputError, match="groups has shape"):
         sf.compare(X, y, ["LDA"], groups=[1, 2])

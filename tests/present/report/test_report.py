@@ -9,7 +9,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit, TimeS
 
 import suffice as sf
 from suffice.core.text.numbers import cell
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import InvalidInputError, InvalidParameterError, TooFewClassesError
 from suffice.present.report.blocks import Axis, Checks, Code, DataTable, Equation, Matrix, Plot
 from suffice.present.report.render import escaped
 
@@ -308,7 +308,7 @@ def test_a_report_is_saved_by_its_extension(iris_report, tmp_path):
 
 def test_one_class_is_refused(iris):
     X, y = iris
-    with pytest.raises(InvalidInputError, match="at least two"):
+    with pytest.raises(TooFewClassesError, match="at least 2 classes"):
         sf.report(X[:50], y[:50])
 
 

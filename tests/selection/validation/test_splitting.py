@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import suffice as sf
-from suffice.errors import InvalidInputError, InvalidParameterError
+from suffice.errors import InvalidInputError, InvalidParameterError, TooFewClassesError
 
 
 @given(
@@ -89,5 +89,5 @@ def test_a_class_of_two_rows_cannot_be_in_three_parts():
 
 
 def test_one_class_is_refused(iris):
-    with pytest.raises(InvalidInputError, match="at least two"):
+    with pytest.raises(TooFewClassesError, match="at least 2 classes"):
         sf.split(iris[0], np.ones(150))

@@ -10,7 +10,7 @@ from suffice.data.columns.kinds import EMPTY, NUMBER, OTHER, TEXT, kind_of_type
 from suffice.data.columns.labels import refuse_pairs
 from suffice.data.options import Columns
 from suffice.data.source import ColumnType, values_of
-from suffice.errors import InvalidInputError, UnknownTargetError
+from suffice.errors import InvalidInputError, TooFewClassesError, UnknownTargetError
 from suffice.typing import Labels
 
 # id, row_id, idCustomer, uuid, key, index, Unnamed: 0, or no name at all
@@ -55,7 +55,8 @@ def guess_target(sample: pl.DataFrame, label: str) -> tuple[str, str]:
     if not candidates:
         candidates = [n for n in columns if _repeats(values_of(sample, n).drop_nulls())]
     if len(candidates) == 1:
-        return candidates[0], "the only column whose few values repeat"
+        reason = "the only column with few different values, some of them repeated"
+        return candidates[0], reason
     raise UnknownTargetError(label, candidates or columns)
 
 
@@ -107,6 +108,15 @@ def check_classes(classes: Labels, n_rows: int, name: str, label: str) -> None:
         is_many = len(classes) > _MANY_CLASSES and len(classes) > n_rows / 10
         if has_parts or is_many:
             _refuse_regression(name, len(classes), label)
+
+
+def require_two_labels(classes: Labels, name: str | None, label: str) -> None:
+    """Raise if all rows have the same label."""
+    if len(classes) == 1:
+        raise TooFewClassesError(
+            f"{label}: the target {name!r} has only the class {classes[0].item()!r}, but a "
+            "classifier needs at least 2 classes: check the labels, or name another target"
+        )
 
 
 def _refuse_measurements(name: str, values: pl.Series, n_distinct: int, label: str) -> None:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils.validation import _num_samples
 
+from suffice.core.estimation.plug_in import require_two_classes
 from suffice.core.table.labels import as_labels, encode, has_label
 from suffice.core.table.sampling import folds_of_sets, stratified_folds
 from suffice.core.table.table import require_as_many
@@ -50,9 +51,7 @@ def checked_labels(X: RowsLike, y: LabelsLike) -> Labels:
 
 def require_two_labels(labels: Labels) -> None:
     """Raise unless there are at least two classes."""
-    classes = np.unique(labels).tolist()
-    if len(classes) < 2:
-        raise InvalidInputError(f"y has the classes {classes}: at least two are needed")
+    require_two_classes(*np.unique(labels, return_counts=True))
 
 
 def row_group_codes(groups: npt.ArrayLike, labels: Labels) -> Codes:
