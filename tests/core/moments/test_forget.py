@@ -47,13 +47,25 @@ def test_what_one_outlier_lost_is_remembered_when_the_next_is_forgotten(iris, tm
             each - part
 
 
+def test_a_single_row_that_would_be_left_has_no_variance():
+    added = Moments.of([[1.0], [2.0], [6.0]], ["a"] * 3)
+    with pytest.raises(
+        ForgetError, match=r"at most 1 value in column 0 of class 'a' would be"
+    ):
+        added - Moments.of([[2.5], [2.6]], ["a"] * 2)
+
+
 @pytest.mark.parametrize("estimator", [QDA(), LDA(), GaussianNB()], ids=str)
 def test_rows_that_were_never_added_cannot_be_forgotten(iris, estimator):
     X, y = iris
     fitted = estimator.fit(X, y)
     before = fitted.moments_
-    with pytest.raises(ForgetError, match=r"class 'setosa'.*never added"):
-        fitted.forget(X[:5] + 1000, y[:5])
+    variance = r"without them, the variance in column 0 of class 'setosa' would be negative"
+    for shift in (10, 1000):
+        with pytest.raises(
+            ForgetError, match=rf"{variance}, so some of these rows were never"
+        ):
+            fitted.forget(X[:5] + shift, y[:5])
     assert fitted.moments_ is before
     pooled = Moments.of(X, y, storage="pooled")
     with pytest.raises(ForgetError, match="never added"):

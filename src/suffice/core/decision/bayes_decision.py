@@ -135,7 +135,9 @@ class Costs:
         1.
     reject : float, array (K,) or {label: cost}, optional
         Cost of rejecting a row: one number, or one for each true class. It can be negative only if
-        some cost of ``matrix`` is. With None, no row is rejected.
+        some cost of ``matrix`` is. Without ``matrix``, the expected cost of the best prediction
+        among K classes is at most 1 − 1/K: no row is rejected if rejecting costs as much or more.
+        With None, no row is rejected.
     reject_label : object, default=None
         What ``predict`` returns for a rejected row: None gives NaN among numeric labels and None
         among text labels.

@@ -187,9 +187,15 @@ def spread_left(total: Moments, rest: Moments) -> SpreadLeft:
     )
     if is_impossible.any():
         k, j = np.argwhere(is_impossible)[0]
+        if left[k, j] > 0:
+            raise ForgetError(
+                f"cannot forget these rows: without them, at most 1 value {_place(rest, k, j)} "
+                "would be left, but its variance would not be zero, so some of these rows were "
+                "never added"
+            )
         raise ForgetError(
-            f"cannot forget these rows: {_place(rest, k, j)} they vary more than the rows that "
-            "were added, or in another way, so some of them were never added"
+            f"cannot forget these rows: without them, the variance {_place(rest, k, j)} would be "
+            "negative, so some of these rows were never added"
         )
     is_constant = is_single | ((left <= ROUNDING * peaks) & _is_explained(rest, left, peaks))
     is_lost = (left < 10.0**FEWEST_DIGITS * EPS * peaks) & ~is_constant

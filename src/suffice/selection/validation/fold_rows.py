@@ -51,7 +51,8 @@ def checked_labels(X: RowsLike, y: LabelsLike) -> Labels:
 
 def require_two_labels(labels: Labels) -> None:
     """Raise unless there are at least two classes."""
-    require_two_classes(*np.unique(labels, return_counts=True))
+    classes, counts = np.unique(labels, return_counts=True)
+    require_two_classes(classes, counts.astype(float))
 
 
 def row_group_codes(groups: npt.ArrayLike, labels: Labels) -> Codes:
