@@ -42,7 +42,7 @@ class SumsEstimator(DensityMixin, ScoreMixin):
 
     @property
     def model_(self) -> Classifier:
-        """The fitted classifier, without scikit-learn: densities, parameters, criteria, errors."""
+        """The fitted model of suffice: densities, parameters, criteria and errors."""
         check_is_fitted(self)
         if self._model is None:
             self._model = self._estimate()

@@ -1,4 +1,4 @@
-"""Chow–Liu trees: each category depends on one other category, and numbers on all levels.
+"""Chow–Liu trees: each categorical column depends on one other; numbers depend on all of them.
 
 Chow & Liu (1968), IEEE Transactions on Information Theory 14, 462–467.
 """

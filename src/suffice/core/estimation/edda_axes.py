@@ -83,7 +83,7 @@ def common_axes(problem: EddaProblem, solve: FormSolver, w: Floats) -> Floats:
     # A Newton step in the plane of two axes lowers −2 log L by g²/(2c), where g is the gradient and
     # c the curvature: log L rises by g²/(4c).
     gains = np.square(best.gradient) / (4 * np.maximum(best.curvature, FLATTEST))
-    # the plane of axes i and j is element (i, j) and again element (j, i)
+    # the plane of axes i and j has two elements, (i, j) and (j, i): halve the sum
     gain_per_row = float(gains.sum()) / 2
     if gain_per_row > UNFINISHED:
         warn(

@@ -1,4 +1,4 @@
-"""What all EDDA families share: the problem with its refusals, and small functions of matrices.
+"""What all EDDA families share: the problem with its checks, and small functions of matrices.
 
 W_k (m, m) is the scatter of class k. m is the number of features d, or 1 for a sphere.
 """
@@ -55,7 +55,7 @@ class EddaProblem:
             )
 
     def require_pooled_full_rank(self, w: Floats) -> None:
-        """Raise if no class varies in some direction."""
+        """Raise if there is a direction in which no class varies."""
         m = w.shape[-1]
         _, ranks = roots(w.sum(0, keepdims=True))
         if ranks[0] < m:

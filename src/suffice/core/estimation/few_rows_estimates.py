@@ -1,4 +1,4 @@
-"""Estimates of full covariances from fewer rows than features: weights of rows, units and γ.
+"""Estimate full covariances from fewer rows than features: row weights, units and shrinkage γ.
 
 ``core/model/few_rows_covariance.py`` has the covariance Σ_γ = (1 − γ) ZᵀZ + γ I, and its inverse
 through the Gram matrix G = Z Zᵀ. The letters are the same in both files.
@@ -159,7 +159,7 @@ class GroupSpectrum:
     def covariance(self, gamma: float) -> LowRankCovariance:
         """Return (1 − γ) Σ + γ T for γ > 0.
 
-        A feature that does not vary in the group has its variance in all classes.
+        A feature that is constant in the group gets its pooled variance; see ``filled_variances``.
         """
         combinations = np.zeros((len(self.gram_eigenvalues), len(self.few.stacked)))
         combinations[:, self.members] = self.combinations

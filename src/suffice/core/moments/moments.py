@@ -92,7 +92,7 @@ _FIRST_ROWS = 4096  # number of rows that are searched for missing numbers befor
 class Moments:
     """Weight, mean and centred scatter of each of K classes in d features.
 
-    Of the rows i of class k, y_i = k, with weights w_i:
+    For the rows i of class k (y_i = k), which have weights w_i:
 
         w_k = Σ_i w_i,   μ_k = Σ_i w_i x_i / w_k,   M_k = Σ_i w_i (x_i − μ_k)(x_i − μ_k)ᵀ
 
@@ -171,8 +171,9 @@ class Moments:
         sample_weight : array (n,), optional
             Weights; rows with weight zero are ignored.
         storage : {"auto", "per-class", "pooled", "diagonal", "rows"}
-            Which scatter to keep. ``"auto"`` keeps a matrix per class if memory allows, and the
-            rows themselves if they have fewer numbers than one large matrix.
+            Which scatter to keep. ``"auto"`` keeps a matrix per class if memory allows, or else
+            one pooled matrix. If there are fewer rows than features, the rows themselves are kept
+            in place of large matrices.
         fourth : bool, optional
             Whether to keep the fourth moments that ``shrinkage="ledoit-wolf"`` needs. By default
             they are kept if memory allows a matrix per class.

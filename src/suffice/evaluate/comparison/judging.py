@@ -39,7 +39,7 @@ from suffice.typing import Codes, Floats, RowsLike, SklearnClassifier
 
 _SMALL = 1 << 20  # with fewer numbers in X, processes gain more than BLAS threads
 _MANY = 5_000  # with at least this many rows, threads make a forest faster
-_LONG = 2.0  # if all fits take longer, a worker process pays off
+_LONG = 2.0  # seconds; if the fits together take longer, worker processes pay off
 _ONE_AT_A_TIME = threading.RLock()  # warning filters are shared by the whole process
 
 
@@ -334,7 +334,7 @@ def _judged(
 
 
 def _why_failed(error: Exception, folds: Folds, fold: int) -> str:
-    """Return that the training rows have a single class, or else the words of the error."""
+    """Return the reason: the training rows have a single class, or the message of the error."""
     rows = folds.splits[fold][0]
     if folds.weight is not None:
         rows = rows[folds.weight[rows] > 0]

@@ -51,7 +51,8 @@ def forward_folds(
     """Return (train, test) pairs in which each block is predicted from all earlier blocks.
 
     ``times`` and ``codes`` (n,) are the time code and the class of each row. A block is skipped if
-    all earlier rows have the same class. Training rows with a copy in the block are left out.
+    all earlier rows have the same class. Training rows with the same features as a row of the
+    block are left out.
     """
     if n_folds < 1:
         raise InvalidParameterError(
