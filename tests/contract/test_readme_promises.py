@@ -75,12 +75,12 @@ def test_lda_fits_a_million_rows_of_50_features_in_0_064_s_on_two_cores_70():
     assert "| 10⁶ × 50, 10 | LDA | 0.064 | 70 faster |" in measured
 
 
-def test_against_scikit_learns_fastest_solver_a_fit_of_lda_takes_3_4_to_13():
+def test_compared_with_scikit_learns_fastest_solver_a_fit_of_lda_takes_3_6_to():
     """The figures are the least and the largest of the documentation's rows of plain numbers."""
     measured = (ROOT / "docs" / "benchmarks.md").read_text()
     rows = re.findall(r"^\| LDA, QDA, .*$", measured, re.MULTILINE)
     of_lda = [float(re.split(r" *\| *", row)[4].split(" ×")[0]) for row in rows]
-    assert (min(of_lda), max(of_lda)) == (3.4, 13)
+    assert (min(of_lda), max(of_lda)) == (3.6, 13)
 
 
 def test_over_29_real_tables_autoclassifier_has_the_best_mean_rank_of_15():

@@ -169,9 +169,9 @@ def test_every_mistake_can_be_kept():
     assert fit.path_.losses[-1] == 0
     same = Perceptron().fit(X, y)  # compiled
     np.testing.assert_allclose(same.coef_, fit.coef_)
-    with pytest.raises(InvalidParameterError, match="record='mistakes' is for"):
+    with pytest.raises(InvalidParameterError, match="record='mistakes' needs"):
         PerceptronLearning("batch", record="mistakes")
-    with pytest.raises(InvalidParameterError, match="record='mistakes' is for"):
+    with pytest.raises(InvalidParameterError, match="record='mistakes' needs"):
         Perceptron(learning=recorded, variant="pocket").fit(X, y)
     with pytest.raises(InvalidParameterError, match="record must be True, False or"):
         PerceptronLearning(record="all")

@@ -272,8 +272,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
             return settings
         table, _ = self._table(to_numpy(x), to_numpy(labels), to_numpy(weight)).encoded()
         table = table.with_rows(filled(table.x), table.names)
-        if not all_finite(table.x):
-            refuse_unusable(table.x, feature_names(self))
+        refuse_nonfinite(table.x, feature_names(self), table.weight)
         require_two_classes(table.classes, table.class_weights)
         rows = table if table.weight is None else table.take(table.weight > 0)
         with at_most(self._n_jobs), numbering_rows(table), one_blas_thread():

@@ -102,7 +102,7 @@ def test_text_and_number_labels_do_not_merge():
 
 
 def test_only_what_was_added_can_be_forgotten():
-    with pytest.raises(ForgetError, match="2 rows of class 'b': only 1"):
+    with pytest.raises(ForgetError, match="2 rows of class 'b': the sums have only 1 row"):
         Moments.of(X, Y) - Moments.of(X, ["b", "b", "a"])
     with pytest.raises(ForgetError, match="never added"):
         Moments.of(X, Y) - Moments.of(100 * X, Y)

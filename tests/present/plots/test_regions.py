@@ -327,7 +327,7 @@ def test_columns_in_another_order_are_refused_and_never_swapped(flowers):
     frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
     fitted = sf.LDA().fit(frame, y)
     with pytest.raises(
-        FeatureMismatchError, match=r"'b', 'a', but .* fitted on 'a', 'b': give"
+        FeatureMismatchError, match=r"'b', 'a', but .* fitted on 'a', 'b': pass"
     ):
         decision_regions(fitted, frame[["b", "a"]], y)
     assert decision_regions(fitted, frame, y, resolution=9).get_xlabel() == "a"
