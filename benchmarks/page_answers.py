@@ -71,7 +71,7 @@ def useful_posteriors(document: Document) -> list[str]:
         return []
     return [
         f"{name} has a log-loss above that of the class frequencies, {other} does not"
-        for other in rule["fewest_errors"]
+        for other in rule["unbeaten_by_error"]
         if losses[other] is not None and losses[other] < losses[CONSTANT]
     ]
 

@@ -324,8 +324,8 @@ def _reasons(document: Document) -> Iterator[str]:
     least_of_all = min(each for each in known_losses if each is not None)
     if best is chosen and losses[best["model"]] <= least_of_all:
         yield f"Why {name}: it has the lowest {measure} ({least})."
-    if best is chosen and len(rule["fewest_errors"]) > 1:
-        n_models = len(rule["fewest_errors"])
+    if best is chosen and len(rule["unbeaten_by_error"]) > 1:
+        n_models = len(rule["unbeaten_by_error"])
         usable = " with usable posteriors" if rule["set_aside"] else ""
         yield (
             f"Why {name}: of the {n_models} models{usable} that no other model beats significantly "
@@ -348,9 +348,13 @@ def _why_simplest(document: Document, least: str) -> Iterator[str]:
     known_sizes = [size for size in sizes if size is not None]
     if name in rule["close"] and chosen["n_parameters"] == min(known_sizes, default=None):
         yield (
-            f"it has the fewest parameters ({count(chosen['n_parameters'])}) of the models within "
-            f"one standard error of the lowest {measure} ({best['model']}, {least})"
+            f"it has the fewest parameters ({count(chosen['n_parameters'])}) of the models about "
+            f"as good as the one with the lowest {measure} ({best['model']}, {least})"
         )
+    for other in _others(document):
+        size = other["n_parameters"]
+        if (np.inf if size is None else size) > (chosen["n_parameters"] or np.inf):
+            yield f"it has fewer parameters ({count(chosen['n_parameters'])}) than {other['model']}"
     if name in rule["close"]:
         within = f"its {measure} is within one standard error of the lowest"
         yield f"{within} ({best['model']}, {least})"
@@ -362,7 +366,7 @@ def _why_only_one(document: Document) -> Iterator[str]:
     chosen = _model(document, document["recommended"])
     others = _others(document)
     rows = counted(document["n_rows"], "row")
-    if rule["fewest_errors"] == [chosen["model"]]:
+    if rule["unbeaten_by_error"] == [chosen["model"]]:
         eligible = [each for each in others if each["model"] not in rule["set_aside"]]
         if eligible:
             gap = 100 * (min(each["error"] for each in eligible) - chosen["error"])
@@ -396,18 +400,20 @@ def _why_not(other: Document, chosen: Document, document: Document) -> Iterator[
     log_loss = loss(other["log_loss"])
     rule = document["choice_rule"]
     losses = rule["losses"]
-    is_worse = name not in rule["close"] and losses[name] > losses[chosen["model"]]
+    is_worse = name not in rule["close"] and losses[name] > losses[rule["best"]]
     if rule["loss"] == "log_loss" and is_worse:
         limited = _limited(other, rule)
-        yield f"its log-loss is more than one standard error worse ({limited})"
+        yield f"its log-loss ({limited}) exceeds that of {rule['best']} by more than"
     constant = _model(document, CONSTANT)["log_loss"]
-    if other["log_loss"] > constant:
+    if other["log_loss"] > constant and (
+        name in rule["set_aside"] or chosen["log_loss"] <= constant
+    ):
         yield f"class frequencies (log-loss {log_loss} against {loss(constant)})"
     yield f"or a single tree ({error} errors, log-loss {log_loss})"
     size = other["n_parameters"]
     if size is not None and size < (chosen["n_parameters"] or np.inf):
         yield f"{_capital(name)} has fewer parameters ({count(size)})"
-        yield f"but makes more errors ({error}), and its losses are not within"
+        yield f"but makes more errors ({error}), and its "
         yield f"but another model makes significantly fewer errors ({error})"
 
 

@@ -11,7 +11,9 @@ from suffice.core.text.numbers import count, loss, percent
 from suffice.evaluate.comparison.caveats import caveats_of_choice
 from suffice.evaluate.comparison.choice_reason import (
     _differs_otherwise,
+    _excess_in_words,
     _log_loss_of_rule,
+    _why_about_as_good,
     _why_not,
     reason_for,
 )
@@ -338,6 +340,54 @@ def test_a_rival_of_no_larger_log_loss_is_not_said_to_have_a_worse_one():
     )
     assert _differs_otherwise(losses, made, 2)  # SVM: less log-loss than LDA, but not readable
     assert not _differs_otherwise(losses_of_four(0.30, 0.40, 0.35), made, 2)
+
+
+def test_the_reason_against_a_rival_names_the_standard_error_that_it_exceeds():
+    noise = np.where(np.arange(60) % 2, 0.2, -0.2)
+    losses = losses_of_four(0.30, 0.33, 0.35)
+    losses.losses[1, 1] += noise
+    losses.losses[1, 2] += noise  # the difference is the same for every row
+    made = Recommendation(
+        chosen=1, best=1, loss=1, close=(1,), unbeaten_in_error=(1, 2, 3), set_aside=()
+    )
+    assert _excess_in_words(losses, made, 2, 0.33) == (
+        "its log-loss (0.330) exceeds that of forest by more than one standard error of the "
+        "difference"
+    )
+    assert losses.means[1, 2] - losses.means[1, 1] > 0.02
+    losses.losses[1, 2] -= 3 * noise  # now the difference varies more than its size
+    told = losses.excess(2, 1, 1)
+    assert told is None or told == (1, False)
+
+
+def test_only_a_model_that_is_about_as_good_is_said_to_be(comparisons):
+    for result in comparisons.values():
+        losses = result.row_losses
+        made = losses.recommendation()
+        is_good = losses.excess(made.chosen, made.best, made.loss) is None
+        assert is_good or "about as good" not in reason_for(result)
+
+
+def test_a_simpler_model_that_replaces_another_is_not_said_to_be_about_as_good():
+    losses = losses_of_four(0.30, 0.31, 0.90)
+    losses.losses[1, 1:3] += np.where(np.arange(60) % 2, 0.2, -0.2)
+    losses.losses[1, 2] += np.where(np.arange(60) // 2 % 2, 0.06, -0.06)
+    made = losses.recommendation()
+    # SVM: 1.3 standard errors of the difference worse, 0.4 standard errors of the forest's loss
+    assert losses.excess(2, 1, 1) == (1, True)
+    assert (made.best, made.replaced, made.chosen) == (1, 1, 2)
+    assert _why_about_as_good(losses, made, "log-loss", "0.300") == (
+        "Why SVM: it has fewer parameters (500) than forest, makes no more errors, and its "
+        "log-loss is within one standard error of the lowest (forest, 0.300)."
+    )
+
+
+def test_posteriors_are_no_reason_against_a_rival_where_the_chosen_ones_are_as_useless(table):
+    X, y, _ = table("islr_weekly")
+    result = sf.compare(X, y, ["logistic regression", "RDA"], progress=False)
+    own = result[result.reference]
+    assert own.log_loss > result.baseline.log_loss
+    assert "its posteriors are worse" not in reason_for(result)
 
 
 def test_the_log_loss_of_a_reason_is_the_one_that_the_rule_compares():

@@ -178,7 +178,8 @@ def _reasons(comparison):
         yield f"of the lowest ({o.name}, {loss(o.log_loss)})"
         yield f"it has the fewest parameters ({count(o.n_parameters)}) of the models"
         yield from (f"{how} errors ({percent(o.error)})" for how in ("as many", "makes fewer"))
-        yield f"one standard error worse ({loss(o.log_loss)})"
+        yield f"it has fewer parameters ({count(o.n_parameters)}) than"
+        yield f"its log-loss ({loss(o.log_loss)}) exceeds that of"
         yield f"has fewer parameters ({count(o.n_parameters)})"
         yield f"makes more errors ({percent(o.error)})"
         constant = loss(comparison.baseline.log_loss)

@@ -191,7 +191,7 @@ def test_useless_posteriors_and_equal_shares_are_noticed(rare_report):
     assert page_answers.useful_posteriors(document) == []
     rule = document["choice_rule"]
     name = document["recommended"]
-    assert set(rule["fewest_errors"]) > {name}
+    assert set(rule["unbeaten_by_error"]) > {name}
     worse = rule | {"losses": rule["losses"] | {name: 9.0}}
     assert page_answers.useful_posteriors(document | {"choice_rule": worse})
     caveat = {"code": "calibration", "sentence": "it gives 70.0 % and is right in {} %."}

@@ -72,14 +72,34 @@ def _why_chosen(comparison: Comparison, recommendation: Recommendation) -> str:
             f"Why {name}: of {candidates} that no other model beats significantly by error, it has "
             f"the lowest {measure} ({least}; {rows})."
         )
+    return _why_about_as_good(losses, recommendation, measure, least)
+
+
+def _why_about_as_good(
+    losses: RowLosses,
+    recommendation: Recommendation,
+    measure: str,
+    least: str,
+) -> str:
+    """Return the reason for a model whose losses are near the lowest, but not the lowest."""
+    name = losses.names[recommendation.chosen]
+    best = losses.names[recommendation.best]
     size = losses.sizes[recommendation.chosen]
+    if recommendation.replaced is not None:
+        return (
+            f"Why {name}: it has fewer parameters ({count(size)}) than "
+            f"{losses.names[recommendation.replaced]}, makes no more errors, and its {measure} is "
+            f"within one standard error of the lowest ({best}, {least})."
+        )
     if np.isfinite(size) and size == min(losses.sizes[m] for m in recommendation.close):
         return (
-            f"Why {name}: it has the fewest parameters ({count(size)}) of the models within one "
-            f"standard error of the lowest {measure} ({best.name}, {least})."
+            f"Why {name}: it has the fewest parameters ({count(size)}) of the models about as good "
+            f"as the one with the lowest {measure} ({best}, {least}). None of their losses "
+            f"exceeds that of {best} by more than one standard error: that of the difference "
+            f"or of {best}, whichever is smaller."
         )
     return (
-        f"Why {name}: its {measure} is within one standard error of the lowest ({best.name}, "
+        f"Why {name}: its {measure} is within one standard error of the lowest ({best}, "
         f"{least}), and it can be written as an equation or a single tree."
     )
 
@@ -162,14 +182,32 @@ def _why_not_smaller(losses: RowLosses, recommendation: Recommendation, smaller:
     error = percent(losses.means[ERROR, smaller])
     if smaller in recommendation.unbeaten_in_error:
         return (
-            f"{name} has fewer parameters ({size}), but makes more errors ({error}), and its "
-            "losses are not within one standard error of those of "
-            f"{losses.names[recommendation.best]}."
+            f"{name} has fewer parameters ({size}), but makes more errors ({error}), and "
+            f"{_excess_in_words(losses, recommendation, smaller)}."
         )
     return (
         f"{name} has fewer parameters ({size}), but another model makes significantly fewer errors "
         f"({error})."
     )
+
+
+def _excess_in_words(
+    losses: RowLosses,
+    recommendation: Recommendation,
+    model: int,
+    log_loss: float | None = None,
+) -> str:
+    """Return by which loss a model is too much worse than the best one."""
+    best = losses.names[recommendation.best]
+    excess = losses.excess(model, recommendation.best, recommendation.loss)
+    if excess is None:
+        return "another model is significantly better"
+    loss, is_of_difference = excess
+    measure = "error" if loss == ERROR else "log-loss"
+    if loss == LOG_LOSS and log_loss is not None:
+        measure = f"log-loss ({_log_loss_of_rule(losses, model, log_loss)})"
+    whose = "of the difference" if is_of_difference else f"of {best}"
+    return f"its {measure} exceeds that of {best} by more than one standard error {whose}"
 
 
 def _differs_otherwise(losses: RowLosses, recommendation: Recommendation, rival: int) -> bool:
@@ -205,7 +243,11 @@ def _why_not(comparison: Comparison, recommendation: Recommendation, rival: int)
     how = "makes as many errors" if is_equal else "makes fewer errors"
     if np.isnan(other.log_loss) and recommendation.loss == LOG_LOSS:
         return f"{name} {how} ({error}), but predicts no probabilities."
-    is_useless = recommendation.loss == LOG_LOSS and not losses.has_useful_posteriors(rival)
+    is_useless = (
+        recommendation.loss == LOG_LOSS
+        and losses.has_useful_posteriors(recommendation.chosen)
+        and not losses.has_useful_posteriors(rival)
+    )
     if is_useless or rival in recommendation.set_aside:
         constant = loss_text(comparison.baseline.log_loss)
         return (
@@ -215,19 +257,8 @@ def _why_not(comparison: Comparison, recommendation: Recommendation, rival: int)
     if rival not in recommendation.close and not _differs_otherwise(
         losses, recommendation, rival
     ):
-        if (
-            losses.means[recommendation.loss, rival]
-            <= losses.means[recommendation.loss, recommendation.chosen]
-        ):
-            best = losses.names[recommendation.best]
-            return (
-                f"{name} {how} ({error}), but its losses are not within one standard error of "
-                f"those of {best}."
-            )
-        return (
-            f"{name} {how} ({error}), but its log-loss is more than one standard error worse "
-            f"({_log_loss_of_rule(losses, rival, other.log_loss)})."
-        )
+        excess = _excess_in_words(losses, recommendation, rival, other.log_loss)
+        return f"{name} {how} ({error}), but {excess}."
     if losses.readable[recommendation.chosen] and not losses.readable[rival]:
         return (
             f"{name} {how} ({error}), but cannot be written as an equation or a single tree."

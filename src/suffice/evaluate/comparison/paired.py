@@ -60,11 +60,12 @@ class Recommendation(NamedTuple):
     chosen: int
     best: int  # the model with the lowest loss
     loss: int  # the loss compared: the log-loss, or the error if no model has posteriors
-    close: tuple[int, ...]  # models within one standard error of the best, including the best
+    close: tuple[int, ...]  # models about as good as the best, including the best
     # eligible models; no other eligible model makes significantly fewer errors
     unbeaten_in_error: tuple[int, ...]
     # models excluded because their log-loss is significantly above that of the class frequencies
     set_aside: tuple[int, ...]
+    replaced: int | None = None  # the choice before a simpler model replaced it
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +234,7 @@ class RowLosses:
            are any.
         3. Of these, keep the models that no other one beats significantly by log-loss. The best
            model is the one with the lowest log-loss.
-        4. Of the models within one standard error of the best, choose those that can be written
+        4. Of the models about as good as the best (``excess``), choose those that can be written
            down, then the one with the fewest parameters. A simpler model from step 3 replaces it
            if it makes no more errors and its log-loss is within one standard error of the lowest.
 
@@ -268,19 +269,25 @@ class RowLosses:
             close=tuple(dict.fromkeys([*close, *simpler])),
             unbeaten_in_error=tuple(unbeaten_in_error),
             set_aside=set_aside,
+            replaced=chosen if simpler else None,
         )
 
     def _is_close(self, model: int, best: int, loss: int) -> bool:
-        """Whether losses differ by at most one standard error.
+        """Whether neither the error nor the loss is worse by more than one standard error."""
+        return self.excess(model, best, loss) is None
 
-        It is the smaller one of two: that of the difference, and that of the best model.
+    def excess(self, model: int, best: int, loss: int) -> tuple[int, bool] | None:
+        """Return the loss by which a model is worse than the best by over one standard error.
+
+        With it comes whether the difference exceeds its own standard error; else it exceeds that of
+        the best model. The result is None if no loss is that much worse.
         """
-        for each in {ERROR, loss}:
+        for each in dict.fromkeys((loss, ERROR)):
             difference = self.mean_difference(each, model, best)
             limit = min(difference.standard_error, self._standard_error(each, best))
             if not difference.mean <= limit:
-                return False
-        return True
+                return each, bool(difference.mean > difference.standard_error)
+        return None
 
     def _is_simpler(self, model: int, other: int) -> bool:
         """Whether a model is at least as readable, with fewer parameters and no more errors."""

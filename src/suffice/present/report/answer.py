@@ -170,7 +170,7 @@ def _choice_rule(comparison: Comparison) -> dict[str, object] | None:
         "losses": dict(zip(losses.names, json_value(losses.means[made.loss]), strict=True)),
         "largest": LARGEST,
         "close": [losses.names[m] for m in made.close],
-        "fewest_errors": [losses.names[m] for m in made.unbeaten_in_error],
+        "unbeaten_by_error": [losses.names[m] for m in made.unbeaten_in_error],
         "set_aside": [losses.names[m] for m in made.set_aside],
     }
 
