@@ -1,7 +1,12 @@
 """The best Σ_k = λ_k C_k of an EDDA family, where C_k with |C_k| = 1 is any matrix: the form.
 
-``separate_forms`` gives each class a form of its own, ``common_form`` gives all classes the same.
-``edda_axes.py`` restricts the axes of the forms.
+The volumes follow from the forms, with W_k the scatter of class k and d features (``log_volumes``):
+
+    λ_k = tr(C_k⁻¹ W_k) / (n_k d),     or, equal for all classes,     λ = Σ_k tr(C_k⁻¹ W_k) / (n d)
+
+``common_form`` gives all classes the same form: EII, VII, EEI, VEI, EEE, VEE, EEV, VEV.
+``separate_forms`` gives each class its own: EVI, VVI, EVE, VVE, EVV, VVV. ``edda_axes.py``
+restricts the axes of the forms.
 """
 
 from __future__ import annotations

@@ -5,8 +5,14 @@
 
 M_g and w_g are the scatter and weight of a group of tied classes; M and w are those of all classes.
 With Bessel's correction, K_g(λ) = (1 − λ) K_g + λ K is subtracted from w_g(λ). K_g is the number of
-means in the group, and K the number of all means. ``shrinkage.py`` shrinks towards the targets T_g
-and holds the closed forms of γ.
+means in the group, and K the number of all means. With Σ_g = Σ_g(λ, 0), and D the diagonal matrix
+of the pooled standard deviations of the features, the target is one of
+
+    T_g = diag Σ_g                     "diagonal"
+    T_g = (tr(D⁻¹ Σ_g D⁻¹) / d) D²     "sphere"
+    T_g = (tr(Σ_g) / d) I              "identity"
+
+``shrinkage.py`` computes the targets, shrinks towards them, and holds the closed forms of γ.
 
 Friedman (1989), *JASA* 84, 165–175.
 """

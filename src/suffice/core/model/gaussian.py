@@ -1,14 +1,13 @@
-"""Class-conditional Gaussians: their density, their scores, and their likelihood from moments.
+"""Class-conditional Gaussians: their density and their scores.
 
     density      log N(x; μ, Σ) = −½ (d log 2π + log|Σ| + (x − μ)ᵀ Σ⁻¹ (x − μ))
     quadratic    a_k(x) = log π_k − ½ log|Σ_k| − ½ (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k)
     linear       a_k(x) = w_kᵀ x + w_k0, if all classes share Σ  (``linear.py``)
-    likelihood   Σ_k w_k (log π_k − ½ (d log 2π + log|Σ_k|)) − ½ Σ_k tr(Σ_k⁻¹ M_k)
 
-In the likelihood, M_k is the scatter about the model's mean μ_k. ``_log_density`` computes the
-density. For rows without missing values, ``_density_scorer`` computes its constants, from which
-``Whitened`` of ``scoring.py`` subtracts ½ (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) in the same loop.
-``posterior.py`` turns scores into posteriors.
+``_log_density`` computes the density. For rows without missing values, ``_density_scorer`` computes
+its constants, from which ``Whitened`` of ``scoring.py`` subtracts ½ (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) in
+the same loop. ``posterior.py`` turns scores into posteriors, and ``log_likelihood.py`` computes the
+likelihood of all rows from their moments.
 """
 
 from __future__ import annotations
@@ -21,18 +20,17 @@ from typing import Self
 import numpy as np
 
 from suffice.core.linalg import LOG_2PI
-from suffice.core.missing.em import observed_log_likelihood
 from suffice.core.model.bayes_error import BayesError, gaussian_error
 from suffice.core.model.class_model import ClassModel
 from suffice.core.model.covariance import Covariance, DiagonalCovariance
 from suffice.core.model.device import score_anywhere
 from suffice.core.model.linear import discriminant
+from suffice.core.model.log_likelihood import gaussian_log_likelihood
 from suffice.core.model.missing_values import EllipticalModel
 from suffice.core.model.posterior import Readout
 from suffice.core.model.scoring import Formula, Scorer
 from suffice.core.model.student import StudentModel
 from suffice.core.moments import Moments
-from suffice.core.moments.scatter_as_rows import RowScatter
 from suffice.typing import Array, Codes, Floats, RowsLike
 
 
@@ -184,15 +182,7 @@ class GaussianModel(EllipticalModel):
         return self
 
     def _log_likelihood(self, moments: Moments) -> float:
-        present = moments.weights > 0
-        w = moments.weights[present]
-        log_priors = self.log_priors[present]
-        if moments.patterns is not None:
-            return float(w @ log_priors) + observed_log_likelihood(moments, self)
-        log_dets = self._log_dets[present]
-        # Σ_k w_k (log π_k − ½ (d log 2π + log|Σ_k|)) − ½ Σ_g tr(Σ_g⁻¹ M_g)
-        constants = log_priors - 0.5 * (self.n_features * LOG_2PI + log_dets)
-        return float(w @ constants) - 0.5 * _squared_distances(self, moments)
+        return gaussian_log_likelihood(self, moments)
 
     def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
         return gaussian_error(self, n_samples, rng)
@@ -202,7 +192,7 @@ class GaussianModel(EllipticalModel):
         return Formula(self._scorer, shared=self.shared_covariance)
 
     @property
-    def _log_dets(self) -> Floats:
+    def log_dets(self) -> Floats:
         """Log-determinant log|Σ_k| of each class, (K,)."""
         return np.array([sigma.log_det for sigma in self.covariances])[self.group_of]
 
@@ -218,7 +208,7 @@ class GaussianModel(EllipticalModel):
         # log density: log π_k + log N(x; μ_k, Σ_k) = a_k(x) − ½ d log 2π
         # ``scoring.Whitened`` subtracts half the squared distance from these constants:
         # (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) = |W_k (x − μ_k)|²,  W_kᵀ W_k = Σ_k⁻¹
-        constants = log_weights - 0.5 * (self.n_features * LOG_2PI + self._log_dets)
+        constants = log_weights - 0.5 * (self.n_features * LOG_2PI + self.log_dets)
         covariances = [self.covariances[g] for g in self.group_of]
         return Scorer.of(constants, self.offsets, covariances, origin=self.centre)
 
@@ -246,28 +236,3 @@ class GaussianModel(EllipticalModel):
         # the covariance of a conditional Gaussian is the same for every x_o
         del distances, n_observed, rng
         return np.ones(len(codes))
-
-
-def _squared_distances(model: GaussianModel, moments: Moments) -> float:
-    """Return Σ_n w_n (x_n − m)ᵀ Σ⁻¹ (x_n − m), where m and Σ are those of each row's class."""
-    total = 0.0
-    drift = moments.centred_means + (moments.grand_mean - model.centre) - model.offsets
-    for g, covariance in enumerate(model.covariances):
-        members = np.flatnonzero(model.group_of == g)
-        whitened_drift = covariance.whiten(drift[members])
-        total += float(moments.weights[members] @ np.square(whitened_drift).sum(1))
-        if moments.storage == "diagonal":
-            whitened_axes = covariance.whiten(np.eye(moments.n_features))
-            precisions = np.square(whitened_axes).sum(0)
-            total += float(precisions @ moments.diagonals[members].sum(0))
-            continue
-        if isinstance(moments.scatter, RowScatter):
-            # tr(Σ⁻¹ M) = Σ_n w_n z_nᵀ Σ⁻¹ z_n
-            z, w, codes = moments.scatter.centred()
-            is_member = np.isin(codes, members)
-            total += float(w[is_member] @ covariance.squared_distances(z[is_member]))
-            continue
-        scatter = moments.pooled_scatter if model.is_tied else moments.scatters[members].sum(0)
-        # tr(Σ⁻¹ M) = Σ_j (L⁻¹ M L⁻ᵀ)_jj
-        total += float(np.trace(covariance.whiten(covariance.whiten(scatter).T)))
-    return total

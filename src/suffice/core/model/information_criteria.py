@@ -1,4 +1,7 @@
-"""Information criteria: the log-likelihood of a model, with a penalty for its parameters."""
+"""Information criteria: the log-likelihood of a model, with a penalty for its parameters.
+
+``log_likelihood.py`` computes log L of a Gaussian from moments.
+"""
 
 import numpy as np
 
