@@ -38,6 +38,21 @@ def test_the_same_seed_gives_the_same_parts(iris):
     assert not np.array_equal(a, c)
 
 
+def test_identical_rows_stay_in_one_part_and_count_once():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.arange(60) % 2
+    repeats = np.where(np.arange(60) < 20, 4, 1)
+    parts = sf.split(np.repeat(X, repeats, axis=0), np.repeat(y, repeats))
+    distinct = [{tuple(row) for row in part.X} for part in parts]
+    assert [len(rows) for rows in distinct] == [36, 12, 12]
+    assert len(set.union(*distinct)) == 60
+    assert sum(len(part) for part in parts) == 120
+    few = np.repeat([0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1], [3, *[1] * 10])
+    with pytest.raises(InvalidInputError, match=r"class 0 has 1 row, counting copies once"):
+        sf.split(np.repeat(X[:11], [3, *[1] * 10], axis=0), few)
+
+
 def test_a_share_of_nothing_is_an_empty_part(iris):
     parts = sf.split(*iris, validation=0, test=0.2)
     assert [len(part) for part in parts] == [120, 0, 30]
@@ -84,7 +99,9 @@ def test_shares_that_make_no_sense_are_refused(change, match, iris):
 
 def test_a_class_of_two_rows_cannot_be_in_three_parts():
     y = np.r_[np.zeros(20), 1, 1]
-    with pytest.raises(InvalidInputError, match=r"class 1\.0 has 2 rows, too few"):
+    with pytest.raises(
+        InvalidInputError, match=r"class 1\.0 has 2 rows, counting copies once"
+    ):
         sf.split(np.zeros((22, 1)), y)
 
 

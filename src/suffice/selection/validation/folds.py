@@ -107,7 +107,7 @@ class Folds:
         group_codes = None if groups is None else row_group_codes(groups, labels)
         counts = np.ones(len(labels), bool) if weight is None else weight > 0
         require_two_labels(labels[counts])
-        copies = _copies_in(rows, labels)
+        copies = copies_in(rows, labels)
         sets = None if copies is None else copies.set_of
         classes, codes = encode(labels)
         time_ranks = None
@@ -307,7 +307,7 @@ def search_folds(
     return stratified_folds(table.codes, n_folds, seed, together)
 
 
-def _copies_in(rows: Any, labels: Labels) -> Copies | None:
+def copies_in(rows: Any, labels: Labels) -> Copies | None:
     """Return the duplicate rows; None for rows on a device, which are not searched."""
     if is_on_device(rows):
         return None

@@ -9,8 +9,10 @@ import numpy as np
 from suffice.core.table.labels import encode
 from suffice.core.table.matrix import taken
 from suffice.core.table.sampling import ranks_within
+from suffice.core.text.lists import counted
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.selection.validation.fold_rows import checked_labels
+from suffice.selection.validation.folds import copies_in
 from suffice.typing import Codes, Labels, LabelsLike, RowsLike
 
 
@@ -62,6 +64,7 @@ def split(
     validation, test : float in [0, 1), default=0.2
         Shares of the rows; 0 leaves a part empty. Every class has at least one row in every other
         part, and its number of rows there differs from its exact share by at most one row.
+        Identical rows stay in one part and are counted once.
     random_state : int, default=0
         Seed of the random division.
 
@@ -78,7 +81,13 @@ def split(
     """
     labels = checked_labels(X, y)
     _check_shares(validation, test)
-    part_of_row = _part_of_rows(labels, validation, test, np.random.default_rng(random_state))
+    rng = np.random.default_rng(random_state)
+    copies = copies_in(X, labels)
+    if copies is None:
+        part_of_row = _part_of_rows(labels, validation, test, rng)
+    else:
+        _, first, set_of = np.unique(copies.set_of, return_index=True, return_inverse=True)
+        part_of_row = _part_of_rows(labels[first], validation, test, rng)[set_of]
 
     def part(number: int) -> SplitPart:
         rows = np.flatnonzero(part_of_row == number)
@@ -103,9 +112,11 @@ def _part_of_rows(
     n_parts = least_train + least_validation + least_test
     rarest = int(counts.argmin())
     if counts[rarest] < n_parts:
+        n_rows = counted(counts[rarest], "row")
         raise InvalidInputError(
-            f"class {classes[rarest].item()!r} has {counts[rarest]} rows, too few for a row in "
-            f"each of {n_parts} parts: drop the class, merge it with another, or set validation=0"
+            f"class {classes[rarest].item()!r} has {n_rows}, counting copies once, too few for a "
+            f"row in each of {n_parts} parts: drop the class, merge it with another, or set "
+            "validation=0"
         )
     n_test = _rounded_shares(test, counts)
     n_test = np.clip(n_test, least_test, counts - least_train - least_validation)
