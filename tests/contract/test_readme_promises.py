@@ -176,7 +176,7 @@ def test_multiplying_a_feature_by_a_million_does_not_change_the_predictions(iris
         assert np.abs(found - expected).max() > 0.01, estimator
 
 
-def test_no_tolerance_depends_on_scale(rows):
+def test_numerical_tolerances_are_relative_so_they_do_not_depend_on_units(rows):
     X, y = rows
     X = np.c_[X, X[:, 0] + X[:, 1], np.ones(300)]  # collinear, constant
     found = []
