@@ -215,6 +215,34 @@ def test_other_correlations_were_never_added():
         Moments.of(x, y) - Moments.of(part, y[:390])
 
 
+@pytest.mark.parametrize("n_left", [0, 1])
+@pytest.mark.parametrize("storage", ["per-class", "pooled"])
+def test_whole_classes_of_other_correlations_were_never_added(storage, n_left):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 3))
+    y = np.zeros(40, int)
+    part = x[n_left:].copy()
+    part[:, 2] = part[::-1, 2]  # the means and variances stay those of the rows
+    total = Moments.of(x, y, storage=storage)
+    with pytest.raises(ForgetError, match=r"correlations .* never added"):
+        total - Moments.of(part, y[n_left:], storage=storage)
+    rest = total - Moments.of(x[n_left:], y[n_left:], storage=storage)
+    assert rest.counts.sum() == n_left
+
+
+def test_whole_patterns_of_other_correlations_were_never_added():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(80, 3))
+    x[:40, 0] = np.nan
+    y = np.zeros(80, int)
+    part = x[:40].copy()
+    part[:, 2] = part[::-1, 2]
+    total = Moments.of(x, y)
+    with pytest.raises(ForgetError, match=r"pattern .* never added"):
+        total - Moments.of(part, y[:40])
+    assert (total - Moments.of(x[:40], y[:40])).counts.sum() == 40
+
+
 def test_other_weights_were_never_added(iris):
     X, y = iris
     total = Moments.of(X[:30], y[:30])

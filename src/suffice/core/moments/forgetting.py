@@ -17,7 +17,7 @@ import numpy as np
 from suffice.core.linalg import EPS
 from suffice.core.moments.collect import ratio
 from suffice.core.moments.merging import merged, without_empty_classes
-from suffice.core.moments.scatter import ROUNDING, Scatter, as_columns
+from suffice.core.moments.scatter import ROUNDING, DiagonalScatter, Scatter, as_columns
 from suffice.core.moments.scatter_as_rows import RowScatter
 from suffice.core.moments.validity import is_semidefinite
 from suffice.core.table.matrix import column_name
@@ -32,6 +32,12 @@ FEWEST_DIGITS = 6  # correct digits that a variance must keep
 FEWEST_FOURTH_DIGITS = 4
 GROSS = 1e3  # a peak above this multiple of the remaining sum of squares is due to an outlier
 _SLACK = 1e-8  # largest relative rounding error of sums of weights and squares
+
+
+OTHER_CORRELATIONS = (
+    "cannot forget these rows: the correlations of their columns differ from those of the rows "
+    "that were added, so some of them were never added"
+)
 
 
 class _Digits(NamedTuple):
@@ -142,6 +148,7 @@ def without(total: Moments, part: Moments) -> Moments:
         means, means_low = rest.scatter.means()
         return without_empty_classes(replace(rest, means=means, means_low=means_low))
     spread = spread_left(total, rest)
+    is_possible = not has_foreign_products(rest, peaks_of(total), spread.is_constant)
     # Σ z⁴ ≥ (Σ z²)² / n, and its rounding error is up to ε peak²: enough digits are left only if
     # Σ z² ≥ √(10^digits ε n) peak
     share = np.sqrt(10.0**FEWEST_FOURTH_DIGITS * EPS * rest.counts[:, None])
@@ -158,11 +165,8 @@ def without(total: Moments, part: Moments) -> Moments:
         peaks=spread.peaks,
         higher=None if rest.higher is None else rest.higher.without(has_few_digits.any(0)),
     )
-    if not is_semidefinite(rest):
-        raise ForgetError(
-            "cannot forget these rows: the correlations of their columns differ from those of the "
-            "rows that were added, so some of them were never added"
-        )
+    if not (is_possible and is_semidefinite(rest)):
+        raise ForgetError(OTHER_CORRELATIONS)
     return without_empty_classes(rest)
 
 
@@ -176,9 +180,7 @@ class SpreadLeft(NamedTuple):
 def spread_left(total: Moments, rest: Moments) -> SpreadLeft:
     """Return the spread of ``rest``, which is left of ``total``; raise if its digits are lost."""
     left = _squares(rest)
-    peaks = _squares(total)
-    if total.peaks is not None:
-        peaks = np.maximum(total.peaks, peaks)
+    peaks = peaks_of(total)
     is_single = as_columns(rest.counts <= 1)
     if rest.storage == "pooled":
         is_single = np.asarray(is_single.all(0, keepdims=True))
@@ -212,6 +214,29 @@ def spread_left(total: Moments, rest: Moments) -> SpreadLeft:
         is_constant=np.broadcast_to(is_constant, left.shape),
         peaks=np.where(is_single, 0.0, peaks),
     )
+
+
+def peaks_of(m: Moments) -> Floats:
+    """Return the largest sums of squares that each class and column has had so far, (K, d)."""
+    squares = _squares(m)
+    return squares if m.peaks is None else np.maximum(m.peaks, squares)
+
+
+def has_foreign_products(rest: Moments, peaks: Floats, is_constant: Flags) -> bool:
+    """Return whether a constant column has sums of products that only other rows can explain."""
+    if isinstance(rest.scatter, (DiagonalScatter, RowScatter)):
+        return False
+    scatters = rest.scatter.values
+    squares = _squares(rest)
+    if rest.storage == "pooled":
+        scatters = scatters[None]
+        squares = squares[:1]
+        peaks = peaks.max(0, keepdims=True, initial=0.0)
+        is_constant = np.asarray(is_constant.all(0, keepdims=True))
+    # |S_ij| ≤ √(S_ii S_jj), where S_ii = 0 of a constant column has a rounding error
+    bounds = np.sqrt(np.abs(squares) + _SLACK * peaks)
+    is_foreign = np.abs(scatters) > bounds[:, :, None] * bounds[:, None, :]
+    return bool((is_foreign & (is_constant[:, :, None] | is_constant[:, None, :])).any())
 
 
 def _squares(m: Moments) -> Floats:

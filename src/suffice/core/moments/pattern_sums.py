@@ -21,7 +21,10 @@ from suffice.core.moments.column_sums import (
     chunks_of_rows,
     total_of_chunks,
 )
-from suffice.core.moments.forgetting import class_and_column_of_other_mean
+from suffice.core.moments.forgetting import (
+    class_and_column_of_other_mean,
+    has_foreign_products,
+)
 from suffice.core.moments.higher_moments import HigherMoments, PowerSums
 from suffice.core.moments.indicators import all_numbers
 from suffice.core.moments.merging import (
@@ -198,6 +201,8 @@ class PatternSums:
         rest = merged(total, part, -1.0)
         if pooled:
             rest = _inherited(rest)
+        elif has_foreign_products(rest, _peaks_of(total, peaks), is_emptied[:, None]):
+            raise ForgetError(_NEVER_ADDED)
         return replace(
             self,
             by_pattern=some_classes(rest, np.flatnonzero(rest.counts)),
@@ -387,6 +392,12 @@ def _regrouped(patterns: Moments, keys: Labels) -> Moments:
         part = replace(some_classes(patterns, members), classes=keys[members])
         total = merged(total, over_classes(part, labels))
     return total
+
+
+def _peaks_of(patterns: Moments, peaks: Floats | None) -> Floats:
+    """Return bounds of the sums of squares that each pattern has had; ``peaks`` are of classes."""
+    squares = patterns.scatter.diagonals()
+    return squares if peaks is None else np.maximum(squares, peaks.max(0, initial=0.0))
 
 
 def _inherited(patterns: Moments) -> Moments:
