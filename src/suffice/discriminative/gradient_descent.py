@@ -126,7 +126,12 @@ class MiniBatchDescent(Solver):
 
 @dataclass(frozen=True, slots=True)
 class StochasticDescent(MiniBatchDescent):
-    """Steps with a constant or decreasing rate; the last iterate is the result."""
+    """Steps with a constant or decreasing rate; the last iterate is the result.
+
+    For one row n after another, φ ← φ − η_t M⁻¹ (p_n − t_n) z_n. ``logistic_loss.py`` derives the
+    gradient (p_n − t_n) z_n, and M⁻¹, which is 1 for two classes. By default, φ starts at 0, and
+    the steps stop when log L changes by less than ε in a pass (``stopping.py``).
+    """
 
     rate: float | None = None
     batch_size: int = 1

@@ -47,7 +47,7 @@ from suffice.selection.search.learners import (
 from suffice.selection.search.plan import choose
 from suffice.selection.search.view_fitting import fit_pieces
 from suffice.selection.validation.fitting import Belonging
-from suffice.selection.validation.fold_rows import row_group_codes
+from suffice.selection.validation.whole_groups import row_group_codes
 from suffice.selection.validation.time_order import require_one_order, time_codes
 from suffice.typing import (
     Array,

@@ -13,8 +13,9 @@ from sklearn.model_selection import StratifiedKFold
 import suffice as sf
 from suffice.core.table import Table
 from suffice.core.table.sampling import stratified_folds
-from suffice.selection.validation.copies import Copies, joined_groups, row_hashes
+from suffice.selection.validation.copies import Copies, row_hashes
 from suffice.selection.validation.folds import Folds, search_folds
+from suffice.selection.validation.whole_groups import joined_groups
 
 
 def copied(seed, n=60, d=4, times=4):

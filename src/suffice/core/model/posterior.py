@@ -72,6 +72,7 @@ class Posterior(Readout):
 
     Bayes: p(k∣x) = p(x∣k) πₖ / Σⱼ p(x∣j) πⱼ = softmax(a), aₖ = log p(x∣k) + log πₖ.
     Here dₖ = (aₖ − max a) / T. Two classes with T = 1: p₂ = σ(a₂ − a₁), σ(t) = 1 / (1 + exp(−t)).
+    a₂ − a₁ = log(p₂ / p₁) are the log odds, and exp(a₂ − a₁) = p₂ / (1 − p₂) the odds.
     """
 
     temperature: float = 1.0

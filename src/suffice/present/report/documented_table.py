@@ -16,8 +16,8 @@ from suffice.core.table.table import Table
 from suffice.core.text.lists import counted, listed
 from suffice.errors import InvalidInputError
 from suffice.evaluate.diagnostics.data import dates_in
-from suffice.selection.validation.fold_rows import row_group_codes
 from suffice.selection.validation.time_order import time_codes
+from suffice.selection.validation.whole_groups import row_group_codes
 from suffice.typing import Codes, Flags, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 

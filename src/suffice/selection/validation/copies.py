@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from suffice.core.table import Table
 from suffice.typing import Array, Codes, Flags
@@ -47,24 +45,6 @@ class Copies:
     def has_copy(self, rows: Codes, others: Codes) -> Flags:
         """Return which of the rows (m,) have a copy among the other rows, (m,)."""
         return np.isin(self.set_of[rows], self.set_of[others])
-
-
-def joined_groups(groups: Codes | None, sets: Codes) -> Codes:
-    """Return group codes in which rows of one group, or of one set of copies, share a code, (n,).
-
-    Groups and sets that are linked through other rows also share a code.
-    """
-    if groups is None:
-        return sets
-    n_groups = int(groups.max()) + 1
-    n_sets = int(sets.max()) + 1
-    # a graph whose nodes are groups and sets, with an edge for each row
-    edges = coo_array(
-        (np.ones(len(sets)), (groups, n_groups + sets)), shape=(n_groups + n_sets,) * 2
-    )
-    _, parts = connected_components(edges, directed=False)
-    _, joined = np.unique(parts[groups], return_inverse=True)
-    return np.asarray(joined, np.intp)
 
 
 def _feature_columns(table: Table) -> list[Array]:

@@ -1,21 +1,20 @@
 """Training and held-out rows of each fold, given a number of folds, a splitter, or rows."""
 
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import _num_samples
 
 from suffice.core.estimation.plug_in import require_two_classes
-from suffice.core.table.labels import as_labels, encode, has_label
+from suffice.core.table.labels import as_labels, encode
 from suffice.core.table.sampling import folds_of_sets, stratified_folds
 from suffice.core.table.table import require_as_many
 from suffice.core.text.lists import counted
 from suffice.errors import InvalidInputError, InvalidParameterError
-from suffice.selection.validation.copies import joined_groups
+from suffice.selection.validation.whole_groups import group_folds, joined_groups
 from suffice.typing import Codes, Flags, Labels, LabelsLike, RowsLike
 
 Splits: TypeAlias = tuple[tuple[Codes, Codes], ...]  # training rows, held-out rows
@@ -53,30 +52,6 @@ def require_two_labels(labels: Labels) -> None:
     """Raise unless there are at least two classes."""
     classes, counts = np.unique(labels, return_counts=True)
     require_two_classes(classes, counts.astype(float))
-
-
-def row_group_codes(groups: npt.ArrayLike, labels: Labels) -> Codes:
-    """Return the group code of each row, (n,)."""
-    values = np.asarray(groups)
-    if values.shape != labels.shape:
-        raise InvalidInputError(
-            f"groups has shape {values.shape}, but there are {len(labels)} rows: give one group "
-            "for each row"
-        )
-    has_group = has_label(values)
-    if not has_group.all():
-        raise InvalidInputError(f"row {has_group.argmin()} has no group: every row needs one")
-    if values.dtype.kind == "O":
-        values = values.astype(np.str_)
-    _, codes = np.unique(values, return_inverse=True)
-    _, classes = encode(labels)
-    n_pairs = len(set(zip(codes.tolist(), classes.tolist(), strict=True)))
-    if n_pairs == len(np.unique(codes)) == len(np.unique(classes)):
-        raise InvalidInputError(
-            "the groups are the classes, so the training rows of a fold would not contain "
-            "the held-out class: choose another column"
-        )
-    return codes
 
 
 def divide(
@@ -169,7 +144,7 @@ def _stratified(
     order = "in row order" if seed is None else f"shuffled with seed {seed}"
     if groups is not None:
         protocol = f"{n_folds} stratified folds of whole groups, {order}"
-        return _grouped(n_folds, labels, groups, seed), protocol
+        return group_folds(n_folds, labels, groups, seed), protocol
     classes, codes = encode(labels)
     class_counts = np.bincount(codes)
     n_least = int(class_counts.min())
@@ -207,30 +182,6 @@ def _without_shared_copies(
         set_splits, protocol = _stratified(n_folds, labels[first], None, seed)
         splits = folds_of_sets(set_of, set_splits)
     return splits, f"{protocol}, identical rows in one fold"
-
-
-def _grouped(
-    n_folds: int,
-    labels: Labels,
-    groups: Codes,
-    seed: int | None,
-) -> list[tuple[Codes, Codes]]:
-    n_groups = len(np.unique(groups))
-    if n_groups == 1:
-        raise InvalidParameterError(
-            "all rows are in one group, so no rows are left to learn from once it is held out: "
-            "give at least two groups, or leave out groups="
-        )
-    if n_groups < n_folds:
-        raise InvalidParameterError(
-            f"there are {n_groups} groups, fewer than the {n_folds} folds: use cv={n_groups} or "
-            "less"
-        )
-    splitter = StratifiedGroupKFold(n_folds, shuffle=seed is not None, random_state=seed)
-    with warnings.catch_warnings():
-        # a class in fewer groups than folds is absent from some folds
-        warnings.simplefilter("ignore")
-        return list(splitter.split(labels, labels, groups))
 
 
 def is_partition(splits: Splits, n_rows: int) -> bool:

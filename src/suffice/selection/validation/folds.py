@@ -25,7 +25,7 @@ from suffice.core.table.matrix import as_matrix, as_weights, is_complete, is_mix
 from suffice.core.table.sampling import stratified_folds, stratified_sample
 from suffice.core.table.table import numbering_rows
 from suffice.errors import InvalidParameterError, SufficeError
-from suffice.selection.validation.copies import Copies, joined_groups
+from suffice.selection.validation.copies import Copies
 from suffice.selection.validation.fitting import Belonging
 from suffice.selection.validation.fold_rows import (
     FoldsLike,
@@ -34,7 +34,6 @@ from suffice.selection.validation.fold_rows import (
     divide,
     is_partition,
     require_two_labels,
-    row_group_codes,
 )
 from suffice.selection.validation.time_order import (
     forward_folds,
@@ -43,6 +42,7 @@ from suffice.selection.validation.time_order import (
     time_blocks,
     time_codes,
 )
+from suffice.selection.validation.whole_groups import joined_groups, row_group_codes
 from suffice.typing import (
     Codes,
     Flags,
