@@ -149,7 +149,7 @@ def test_classes_on_lines_borrow_the_same_variance_in_any_order(code):
         y = np.repeat([f"{place} {name}" for place, name in enumerate(names)], 10)
         est = GaussianClassifier(code)
         with pytest.warns(
-            DegenerateDataWarning, match="class '0 .*Drop those columns, or set"
+            DegenerateDataWarning, match="class(es)? '0 .*To avoid this, set pooling"
         ):
             est.fit(X, y)
         order = [names.index(name) for name in lines]

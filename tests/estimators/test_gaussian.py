@@ -398,6 +398,21 @@ def test_missing_directions_are_named_and_the_model_still_works():
         )
 
 
+def test_missing_variance_of_a_shared_covariance_is_that_of_all_rows():
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    X[:, 1] = 1.0
+    y = np.repeat(["a", "b", "c"], 3)
+    with pytest.warns(
+        DegenerateDataWarning, match="all classes share .9 rows.*column 1 is"
+    ) as w:
+        LDA().fit(X, y)
+    assert "pool" not in str(w[0].message)
+    with pytest.warns(
+        DegenerateDataWarning, match="classes 'a', 'b', 'c' .9 rows.*drop this col"
+    ):
+        QDA().fit(X, y)
+
+
 @pytest.mark.parametrize("estimator", [LDA(), QDA(), GaussianNB()], ids=str)
 def test_one_row_classes_borrow_the_pooled_variance(iris, estimator):
     X, y = iris
@@ -405,7 +420,9 @@ def test_one_row_classes_borrow_the_pooled_variance(iris, estimator):
     if isinstance(estimator, LDA):
         fitted = estimator.fit(X[keep], y[keep])
     else:
-        with pytest.warns(DegenerateDataWarning, match="class 'virginica'.*weight 1"):
+        with pytest.warns(
+            DegenerateDataWarning, match="class 'virginica' .1 row.*set pooling"
+        ):
             fitted = estimator.fit(X[keep], y[keep])
     assert fitted.score(X, y) > 0.8
     assert np.isfinite(fitted.predict_log_proba(X)).all()

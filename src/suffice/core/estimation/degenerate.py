@@ -15,7 +15,7 @@ from suffice.core.linalg import (
 )
 from suffice.core.moments import Moments
 from suffice.core.table.schema import Encoding
-from suffice.core.text.lists import noun_for, quoted
+from suffice.core.text.lists import counted, noun_for, quoted
 from suffice.errors import DegenerateDataWarning, warn
 from suffice.typing import Codes, Floats
 
@@ -123,18 +123,11 @@ class RankDeficiency:
         n_unseen_references = sum(shares[block].sum() > 1 - 1e-12 for block in encoding.blocks)
         return bool(len(self.dependent) <= n_unseen_references)
 
-    def describe(self, moments: Moments, group_of: Codes) -> str:
-        """Return a clause that names the classes, the rank and the columns."""
-        members = moments.classes[group_of == self.group]
-        classes = f"{noun_for(len(members), 'class')} {quoted(members, _MOST_NAMED)}"
-        weight = float(moments.weights[group_of == self.group].sum())
-        covariance = f"the covariance of {classes} (weight {weight:g})"
+    def reason(self, moments: Moments) -> str:
+        """Return the rank and the columns that lower it, as the end of a sentence."""
         d = len(self.variances)
         if self.rank is not None:
-            return (
-                f"{covariance} has rank {self.rank} instead of {d}: there are fewer rows than "
-                "features"
-            )
+            return f"rank {self.rank} instead of {d}: there are fewer rows than features"
         rank = d - len(self.constant) - len(self.dependent)
         names = moments.feature_names or range(d)
         reasons = []
@@ -148,8 +141,9 @@ class RankDeficiency:
             reasons.append(f"column {dependent} is a combination of other columns")
         elif len(self.dependent) > 1:
             reasons.append(f"columns {dependent} are combinations of other columns")
-        reason = " and ".join(reasons) or "it is nearly singular"
-        return f"{covariance} has rank {rank} instead of {d}: {reason}"
+        return (
+            f"rank {rank} instead of {d}: {' and '.join(reasons) or 'it is nearly singular'}"
+        )
 
 
 def warn_of_deficient(
@@ -158,12 +152,57 @@ def warn_of_deficient(
     group_of: Codes,
 ) -> None:
     """Warn once for all groups that lack variance; say what is used instead and how to avoid it."""
-    groups = [each.describe(moments, group_of) for each in deficient[:_MOST_NAMED]]
-    if len(deficient) > _MOST_NAMED:
-        groups.append(f"and {len(deficient) - _MOST_NAMED} more")
-    warn(
-        f"{'; '.join(groups)}. In directions without variance, the model uses the variance pooled "
-        "over all classes, or else that of all rows. Drop those columns, or set shrinkage or "
-        "pooling, to avoid this",
-        DegenerateDataWarning,
+    groups_by_reason: dict[str, list[int]] = {}
+    for each in deficient:
+        groups_by_reason.setdefault(each.reason(moments), []).append(each.group)
+    has_rows = moments.weights > 0
+    is_shared = len(np.unique(group_of[has_rows])) == 1
+    sentences = []
+    for reason, groups in list(groups_by_reason.items())[:_MOST_NAMED]:
+        if is_shared:
+            n_rows = counted(int(moments.counts.sum()), "row")
+            subject = f"the covariance that all classes share ({n_rows}) has"
+        else:
+            subject = _covariances(groups, moments, group_of)
+        sentences.append(f"{subject} {reason}")
+    if len(groups_by_reason) > _MOST_NAMED:
+        sentences.append("other classes lack variance for other reasons")
+    if is_shared:
+        sentences.append(
+            "where no class varies, the model uses the variance of all rows, "
+            f"times {SEPARATING_SHARE:g} if the class means differ there"
+        )
+    else:
+        sentences.append(
+            "where a class does not vary, the model uses the pooled covariance of all classes"
+        )
+    sentences.append(f"to avoid this, {_cure(deficient, is_shared=is_shared)}")
+    others = [f"{each[:1].upper()}{each[1:]}" for each in sentences[1:]]
+    warn(". ".join([sentences[0], *others]), DegenerateDataWarning)
+
+
+def _covariances(groups: list[int], moments: Moments, group_of: Codes) -> str:
+    """Return the subject and verb of a sentence about the covariances of groups."""
+    is_member = np.isin(group_of, groups) & (moments.weights > 0)
+    classes = noun_for(int(is_member.sum()), "class")
+    classes += f" {quoted(moments.classes[is_member], _MOST_NAMED)}"
+    rows = counted(int(moments.counts[is_member].sum()), "row")
+    if len(groups) > 1:
+        return f"the covariances of {classes} ({rows}) have"
+    return f"the covariance of {classes} ({rows}) has"
+
+
+def _cure(deficient: list[RankDeficiency], *, is_shared: bool) -> str:
+    """Return what restores full rank: pooling, shrinkage, fewer columns or more rows."""
+    # shrinkage keeps the variances, so it does not help where a column is constant
+    has_dependent = any(each.rank is not None or each.dependent.size for each in deficient)
+    settings = ([] if is_shared else ["pooling"]) + (["shrinkage"] if has_dependent else [])
+    # a class with one row varies in no column
+    partial = [d for d in deficient if d.rank is None and d.constant.size < d.variances.size]
+    columns = np.unique(
+        np.concatenate([[], *(np.r_[d.constant, d.dependent] for d in partial)])
     )
+    cure = f"set {' or '.join(settings)}, or " if settings else ""
+    if columns.size in (0, deficient[0].variances.size):  # not all columns can be dropped
+        return f"{cure}collect more rows"
+    return f"{cure}drop {'this column' if columns.size == 1 else 'these columns'}"
