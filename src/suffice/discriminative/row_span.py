@@ -1,7 +1,9 @@
 """Ridge-penalised logistic regression of fewer rows than features, in the span of the rows.
 
 With y = (x − m) / s, the penalty is (λ/2) |φ|², so the best φ is a combination of rows. In
-coordinates along an orthonormal basis of their span, the problem has as many features as rows.
+coordinates along an orthonormal basis Q of their span, φ = Q β, |φ|² = |β|², and the problem has as
+many features as rows. The right singular vectors of the rows are such a basis; this one comes from
+a pivoted Cholesky factor of their Gram matrix.
 """
 
 from __future__ import annotations

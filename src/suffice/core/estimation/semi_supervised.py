@@ -1,4 +1,11 @@
-"""EM that adds unlabelled rows to the classes: Nigam et al. (2000), Machine Learning 39."""
+"""EM that adds unlabelled rows to the classes, each with a weight v.
+
+    E-step: p_nk = p(k | x_n) for each unlabelled row n
+    M-step: the model of the labelled rows together with each unlabelled row in every class k,
+            with weight v p_nk
+
+Nigam et al. (2000), Machine Learning 39.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Literal

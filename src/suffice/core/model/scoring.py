@@ -1,7 +1,8 @@
 """Scores aₖ(x) of K classes: by matrices, by scales, or linear in x, measured from one origin.
 
-Every part computes its scores in two ways, which agree. ``scores`` uses NumPy for few rows, so that
-Numba is not imported. ``stages`` are compiled loops that fill a score tile, block by block.
+``gaussian.py`` derives the scores of Gaussian classes from π_k, μ_k and Σ_k. Every part computes
+its scores in two ways, which agree. ``scores`` uses NumPy for few rows, so that Numba is not
+imported. ``stages`` are compiled loops that fill a score tile, block by block.
 """
 
 from __future__ import annotations

@@ -65,8 +65,11 @@ class StudentTail(Readout):
 class StudentModel(EllipticalModel):
     """Class k has prior π_k and a Student t density with f_k degrees.
 
-    log t_k(x) = c_k − ½ (f_k + d) log(1 + s_k Δ_k²),  Δ_k² = (x − m_k)ᵀ Ψ_k⁻¹ (x − m_k). Ψ and
-    s = κ / (κ + 1) come from the Normal–inverse-Wishart posterior. Geisser (1964), *JRSS B* 26.
+    log t_k(x) = c_k − ½ (f_k + d) log(1 + s_k Δ_k²),  Δ_k² = (x − m_k)ᵀ Ψ_k⁻¹ (x − m_k).
+
+    The posterior predictive has f = ν − d + 1 and s = κ / (κ + 1), with κ, ν and Ψ of the
+    Normal–inverse-Wishart posterior (``estimation/normal_inverse_wishart.py``). For plug-in
+    estimates, Ψ = Σ_k (``GaussianModel.of_new_rows``). Geisser (1964), *JRSS B* 26.
     """
 
     log_priors: Floats  # log π  (K,)

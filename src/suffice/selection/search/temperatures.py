@@ -1,4 +1,10 @@
-"""Held-out losses of scores at every temperature, and the temperature with the lowest log-loss."""
+"""Held-out losses of scores at every temperature, and the temperature with the lowest log-loss.
+
+    T = argmin Σ_n w_n (log Σ_k exp(a_nk / T) − a_n,y_n / T),  a_n the held-out scores of row n
+
+For settings whose scores are not kept, ``validation/held_out.py`` and ``decision/predictions.py``
+compute the same losses.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,6 +35,7 @@ class ScoreLosses:
     log_loss: Floats  # (S,)
     log_loss_se: Floats  # standard error over folds  (S,)
     true_log: Floats  # log p(true class) of each row, fold by fold  (S, n)
+    log_posterior: Floats  # log p(k | x) of the same rows  (K, S, n)
 
 
 def judge_scores(
@@ -54,13 +61,16 @@ def judge_scores(
     best, temperature = best_temperature(log_losses.mean(1), temperatures, n_rows, spread)
     at_best = log_losses[np.arange(len(log_losses)), :, best]  # (S, F)
     scores /= temperature[:, None, None]
-    true_log = true_score / temperature[:, None, None] - np.log(np.exp(scores).sum(0))
+    log_total = np.log(np.exp(scores).sum(0))
+    true_log = true_score / temperature[:, None, None] - log_total
+    is_row = held_out.weight > 0
     return ScoreLosses(
         temperature=temperature,
         error=error,
         log_loss=at_best.mean(1),
         log_loss_se=at_best.std(1) / np.sqrt(max(n_folds - 1, 1)),
-        true_log=np.fmax(true_log[:, held_out.weight > 0], -ABSENT_LOSS),
+        true_log=np.fmax(true_log[:, is_row], -ABSENT_LOSS),
+        log_posterior=scores[:, :, is_row] - log_total[:, is_row],
     )
 
 
