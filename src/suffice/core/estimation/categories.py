@@ -40,6 +40,7 @@ def encoded_moments(moments: Moments) -> tuple[Moments, Encoding]:
     """Return the sums of the encoded rows, which are numeric, and the encoding."""
     encoding = moments.encoding
     assert encoding is not None
+    # The indicators of a category sum to 1, so one of them, the reference level, is left out.
     return moments.select(encoding.kept), encoding
 
 
