@@ -1,6 +1,6 @@
 """A monotone power transform t of each feature that makes it more nearly Gaussian.
 
-``core/model/transformed.py`` gives the density of x: log p(x | k) = log p_t(t(x) | k) + log |dt/dx|.
+``core/model/transformed.py`` gives the density: log p(x | k) = log p_t(t(x) | k) + log |dt/dx|.
 """
 
 from __future__ import annotations
