@@ -5,6 +5,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
@@ -112,6 +113,87 @@ def test_importances_are_the_divergence_lost_without_a_feature(kind):
         parts = covariances[:, kept][:, :, kept]
         lost.append(whole - divergence(model.priors_, model.means_[:, kept], parts))
     np.testing.assert_allclose(model.feature_importances_, lost / np.sum(lost), rtol=1e-6)
+
+
+def frame_of_kinds():
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 3
+    frame = pd.DataFrame(
+        {
+            "word_a": rng.poisson(2 + 2 * (y == 1)),
+            "size": rng.normal(size=300) + (y == 2),
+            "word_b": rng.poisson(3, 300),
+            "zone": rng.choice(["n", "s", "w"], 300),
+            "seen": (rng.random(300) < 0.2 + 0.5 * (y == 0)).astype(int),
+        }
+    )
+    return frame, y
+
+
+@pytest.mark.parametrize("kind", ["multinomial", "poisson", "bernoulli", "complement"])
+def test_importances_of_counts_are_the_divergence_in_each_feature(kind):
+    frame, y = frame_of_kinds()
+    x = frame[["word_a", "word_b", "seen"]].to_numpy()
+    model = sf.CountNB(kind=kind).fit(x, y)
+    w = model.feature_log_weights_
+    if kind == "complement":
+        sums = np.stack([x[y == k].sum(0) for k in range(3)])
+        means = sums / sums.sum(1, keepdims=True)
+    elif kind == "multinomial":  # given the total, the shares differ alone
+        means = np.exp(w)
+    else:
+        means = model.model_.model.means
+    parts = np.zeros(3)
+    for k, j in permutations(range(3), 2):
+        # E_k[log p_k − log p_j] of each feature, up to a constant that cancels
+        parts += model.priors_[k] * model.priors_[j] * means[k] * (w[k] - w[j])
+    np.testing.assert_allclose(model.feature_importances_, parts / parts.sum(), rtol=1e-9)
+    assert model.feature_importances_.argmin() == 1
+
+
+def test_importances_of_independent_kinds_of_columns_share_one_divergence():
+    frame, y = frame_of_kinds()
+    kinds = {"word_*": "poisson", "seen": "bernoulli"}
+    whole = sf.MixedNB(kinds).fit(frame, y)
+    assert whole.feature_importances_.shape == (5,)
+    assert whole.feature_importances_.sum() == pytest.approx(1)
+    importance = dict(zip(frame.columns, whole.feature_importances_, strict=True))
+    words = sf.CountNB(kind="poisson").fit(frame[["word_a", "word_b"]], y)
+    numbers = sf.MixedNB({}).fit(frame[["size", "zone"]], y)
+    for part, columns in ((words, ["word_a", "word_b"]), (numbers, ["size", "zone"])):
+        shares = np.array([importance[name] for name in columns])
+        np.testing.assert_allclose(part.feature_importances_, shares / shares.sum(), rtol=1e-7)
+
+
+def test_importances_of_a_mixture_are_those_of_the_moments_of_its_classes():
+    model = sf.MixtureClassifier(2, random_state=0).fit(X, Y)
+    plain = sf.QDA().fit(X, Y)
+    assert model.feature_importances_.shape == (4,)
+    np.testing.assert_allclose(
+        model.feature_importances_, plain.feature_importances_, atol=0.05
+    )
+
+
+CLASSIFIERS = [
+    each
+    for each in (getattr(sf, name) for name in sf.__all__)
+    if isinstance(each, type) and issubclass(each, ClassifierMixin)
+]
+
+
+@pytest.mark.filterwarnings("ignore::suffice.estimators.linear.UnfinishedDescentWarning")
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_every_classifier_explains_its_rows_and_the_importance_of_its_columns(cls):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    counts = rng.poisson(3 + 4 * y[:, None] * [1, 0, 0, 0], (60, 4)).astype(float)
+    model = cls().fit(counts, y)
+    assert model.feature_importances_.shape == (4,)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    assert model.feature_importances_.argmax() == 0
+    told = model.explain_row(counts[0])
+    assert len(told.parts) == 4
+    assert told.predicted == model.predict(counts[:1])[0]
 
 
 def test_importances_of_linear_models_do_not_depend_on_units(tmp_path):

@@ -99,6 +99,8 @@ class Terminal:
         from rich.console import Console
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+        from suffice.core.progress import without_bars
+
         spinner = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -106,7 +108,7 @@ class Terminal:
             console=Console(stderr=True),
             transient=True,
         )
-        with spinner:
+        with without_bars(), spinner:
             spinner.add_task(task, total=None)
             yield
 

@@ -1,9 +1,11 @@
 """The progress bar of the library and of the command line."""
 
 import sys
+import threading
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Self, TypeAlias
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
 
 from suffice.errors import InvalidParameterError
 
@@ -18,7 +20,13 @@ _MANY = 10_000  # the speed is reported only if at least this many things were d
 
 
 class Progress:
-    """Count what is done, and show a bar if it takes longer than a second."""
+    """Count what is done, and show a bar if it takes longer than a second.
+
+    A task within another task shows a bar only if its wish is True.
+    """
+
+    _n_open: ClassVar[int] = 0  # tasks of this process that have begun and not ended
+    _lock: ClassVar[threading.Lock] = threading.Lock()  # of that number
 
     # ``unit`` names the things that are counted, such as "rows"; without it, no rate is shown
     def __init__(
@@ -36,10 +44,14 @@ class Progress:
         self._what = what
         self._unit = unit
         self._done = 0
+        self._is_inner = False  # whether it is within another task
         self._bar: rich_progress.Progress | None = None
 
     def __enter__(self) -> Self:
         self._started = time.perf_counter()
+        with Progress._lock:
+            self._is_inner = Progress._n_open > 0
+            Progress._n_open += 1
         return self
 
     def __call__(self, done: int, total: int | None) -> None:
@@ -90,12 +102,21 @@ class Progress:
 
     def _shows_bar(self) -> bool:
         if self._wish is None:
-            return sys.stderr is not None and sys.stderr.isatty()
+            return not self._is_inner and sys.stderr is not None and sys.stderr.isatty()
         return self._wish is True
 
     def __exit__(self, *_: object) -> None:
+        with Progress._lock:
+            Progress._n_open -= 1
         if self._bar is not None:
             self._bar.stop()
+
+
+@contextmanager
+def without_bars() -> Iterator[None]:
+    """Show no bars of tasks that begin in this context, except where a caller asks for them."""
+    with Progress(wish=False):
+        yield
 
 
 def _bar(*, always: bool) -> "rich_progress.Progress":

@@ -4,6 +4,7 @@ import numpy as np
 
 from suffice.core.linalg import positive_factor, solve_factored
 from suffice.core.moments import Moments
+from suffice.core.progress import Progress
 from suffice.core.table.sampling import stratified_sample
 from suffice.core.table.table import Table
 from suffice.core.threads import one_blas_thread
@@ -51,8 +52,9 @@ def choose_penalty(
     best_l2 = 0.0
     least_loss = np.inf
     start: Start = lda_start
-    with one_blas_thread():
-        for l2 in penalties(moments.total_weight).tolist():
+    candidates = penalties(moments.total_weight).tolist()
+    with one_blas_thread(), Progress(total=len(candidates), what="choosing l2") as progress:
+        for l2 in candidates:
             problem = Problem.of(
                 table,
                 moments,
@@ -68,6 +70,7 @@ def choose_penalty(
             if loss <= least_loss:
                 least_loss = loss
                 best_l2 = l2
+            progress.step()
     return best_l2
 
 
@@ -87,7 +90,8 @@ def _penalty_of_folds(
     fold_of = _fold_numbers(rows.codes)
     candidates = penalties(rows.weights.sum())
     losses = np.full((_N_FOLDS, len(candidates)), np.inf)
-    with one_blas_thread():
+    n_fits = losses.size
+    with one_blas_thread(), Progress(total=n_fits, what="choosing l2") as progress:
         for fold in range(_N_FOLDS):
             train = rows.take(fold_of != fold)
             held_out = rows.take(fold_of == fold)
@@ -106,6 +110,7 @@ def _penalty_of_folds(
                 beta = problem.scaling.to_original(point.phi)
                 start = start_at(beta)
                 losses[fold, i] = _log_loss(beta, held_out)
+                progress.reach(fold * len(candidates) + i + 1)
                 if i - np.argmin(losses[fold]) >= _MOST_RISES:
                     break
     return float(candidates[np.argmin(losses.sum(0))])

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from suffice.core.progress import Progress
 from suffice.core.table.table import Table
 from suffice.discriminative.descent import PathPoint
 from suffice.discriminative.design import CompiledDesign, Design
@@ -247,9 +248,11 @@ def learn(
     """Return the start and the state after each pass, and whether the last pass made no mistake."""
     states = [State(start, np.zeros_like(start))]
     converged = False
-    while not converged and len(states) <= max_passes:
-        states.append(one_pass(states[-1]))
-        converged = states[-1].n_updates == states[-2].n_updates
+    with Progress(total=max_passes, what="perceptron: passes") as progress:
+        while not converged and len(states) <= max_passes:
+            states.append(one_pass(states[-1]))
+            converged = states[-1].n_updates == states[-2].n_updates
+            progress.step()
     return states, converged
 
 

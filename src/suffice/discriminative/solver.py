@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from suffice.core.progress import Progress
 from suffice.discriminative.descent import PathPoint
 from suffice.discriminative.logistic_loss import Evaluation
 from suffice.discriminative.problem import Problem
@@ -52,17 +53,19 @@ class Solver(ABC):
         trace: list[PathPoint] = []
         previous: Step | None = None
         converged = False
-        for step in self.steps(problem, start):
-            point = step.point
-            if not np.isfinite(point.loss):
-                break
-            norm = problem.objective.gradient_norm(point)
-            parameters = point.phi if record else _NOT_KEPT
-            trace.append(PathPoint(parameters, point.loss, norm, step.size))
-            converged = stopping.met(norm, previous, step)
-            previous = step
-            if converged or len(trace) > stopping.max_iter:
-                break
+        with Progress(what="descent: steps") as progress:
+            for step in self.steps(problem, start):
+                point = step.point
+                if not np.isfinite(point.loss):
+                    break
+                norm = problem.objective.gradient_norm(point)
+                parameters = point.phi if record else _NOT_KEPT
+                trace.append(PathPoint(parameters, point.loss, norm, step.size))
+                converged = stopping.met(norm, previous, step)
+                previous = step
+                if converged or len(trace) > stopping.max_iter:
+                    break
+                progress.step()
         if previous is None:
             raise InvalidInputError(
                 "the loss is not finite at the start: choose another start, or smaller weights"

@@ -21,7 +21,8 @@ from suffice.core.estimation.count_settings import (
     TemperatureLike,
 )
 from suffice.core.estimation.priors import Priors
-from suffice.core.model.counts import CountModel
+from suffice.core.model.column_importances import column_importances, divergence_of_counts
+from suffice.core.model.counts import ComplementModel, CountModel
 from suffice.core.moments.count_sums import CountSums, sharing_features
 from suffice.core.table.count_rows import CountRows
 from suffice.core.table.foreign import to_numpy
@@ -340,6 +341,22 @@ class CountNB(SumsEstimator):
     def feature_log_weights_(self) -> Floats:
         """Score of one count of each feature in each class, shape (K, d)."""
         return self._density.weights
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share of the divergence between the classes that lies in each feature, (d,).
+
+        With ``kind="complement"``, whose scores are not log densities, differences between the
+        shares of the features in the classes are multiplied with differences between their scores.
+        """
+        density = self._density
+        features = list(np.arange(density.n_features)[:, None])
+        if not isinstance(density, ComplementModel):
+            return column_importances(density, features)
+        totals = self.moments_.sums.sum(1, keepdims=True)
+        shares = self.moments_.sums / np.where(totals > 0, totals, 1.0)
+        lost = divergence_of_counts(density.priors, shares, density.weights)
+        return lost / (lost.sum() or 1.0)
 
     def top_features(
         self,

@@ -33,7 +33,7 @@ from suffice.core.estimation.settings import (
     parse_word,
 )
 from suffice.core.estimation.shrinkage import Shrinkage
-from suffice.core.model.contributions import divergence_of_features
+from suffice.core.model.column_importances import column_importances
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.geometry.boundary import Boundary, boundary_between
@@ -303,8 +303,8 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
             names.append("power")
         if names:
             warn(
-                f"{verb} keeps {listed(names)} as chosen by the rows that came first: fit all rows "
-                "at once to choose again, or set a value"
+                f"{verb} keeps {listed(names)} as chosen on the first rows: to choose again, fit "
+                "all rows at once, or set a value"
             )
 
     def _table(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike) -> Table:
@@ -674,15 +674,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         """
         density = self.model_.density
         density = getattr(density, "inner", density)  # coefficients of transformed features
-        covariances = density.covariance_matrices
-        if covariances.ndim == 2:
-            covariances = np.broadcast_to(
-                covariances, (len(self.classes_), *covariances.shape)
-            )
-        lost = divergence_of_features(
-            density.priors, density.means, covariances, self.model_._column_groups()
-        )
-        return lost / (lost.sum() or 1.0)
+        return column_importances(density, self.model_._column_groups())
 
     @property
     def discriminants_(self) -> DiscriminantSpace:

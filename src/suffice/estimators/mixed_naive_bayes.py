@@ -13,6 +13,7 @@ from suffice.core.estimation.mixed_naive_bayes import (
     estimate_mixed,
 )
 from suffice.core.estimation.priors import Priors
+from suffice.core.model.column_importances import column_importances
 from suffice.core.model.product import ProductModel
 from suffice.core.moments.mixed_sums import MixedSums
 from suffice.core.table.column_kinds import KindOfColumn
@@ -26,7 +27,7 @@ from suffice.persistence.mixed_naive_bayes import (
     mixed_sums_from,
     restored_mixed_settings,
 )
-from suffice.typing import Array, Labels, LabelsLike, RowsLike, WeightsLike
+from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 
 class MixedNB(SumsEstimator):
@@ -215,6 +216,11 @@ class MixedNB(SumsEstimator):
         model = self.model_.model
         assert isinstance(model, ProductModel)
         return model.log_likelihood_of(self.moments_)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share of the divergence between the classes that is lost without each column, (d,)."""
+        return column_importances(self.model_.density, self.model_._column_groups())
 
     # --- files -------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from suffice.core.decision.bayes_decision import CostsLike
 from suffice.core.estimation.fit_mixtures import choose_counts, fit_mixtures
 from suffice.core.estimation.mixture_settings import MixtureSettings
 from suffice.core.estimation.priors import Priors, class_priors, priors_among
+from suffice.core.model.column_importances import column_importances
 from suffice.core.model.mixture import MixtureModel
 from suffice.core.table import Table
 from suffice.core.table.foreign import all_finite, is_on_device
@@ -133,6 +134,14 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
         names = predictor.feature_names(self)
         classifier = Classifier.of(self.classes_, names, self._mixture, costs=self.costs)
         return classifier.allowing_missing()
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share of the divergence between the classes that is lost without each column, (d,).
+
+        The mixture of a class counts as the Gaussian with its mean and covariance.
+        """
+        return column_importances(self.model_.density, self.model_._column_groups())
 
     def log_likelihood(self, X: RowsLike, y: LabelsLike) -> float:
         """Return Σ log p(x, y) of labelled rows."""

@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 from types import ModuleType
 from typing import Any, TypeVar
 
+from suffice.core.progress import without_bars
 from suffice.core.threads import at_most, n_threads_of
 
 Shared = TypeVar("Shared")
@@ -155,7 +156,7 @@ def _serve(pipe: Connection, modules: Sequence[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends this one
     for variable in _THREAD_VARIABLES:
         os.environ[variable] = "1"
-    with suppress(EOFError, OSError), at_most(1):
+    with suppress(EOFError, OSError), at_most(1), without_bars():
         for name in modules:
             import_module(name)
         while True:

@@ -17,6 +17,7 @@ from suffice.core.estimation.mixture_settings import MixtureSettings
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.mixture import MixtureModel
+from suffice.core.progress import Progress
 from suffice.core.table import Table
 from suffice.core.table.foreign import to_numpy
 from suffice.core.table.sampling import ranks_within
@@ -91,15 +92,17 @@ def choose_counts(table: Table, settings: MixtureSettings, seed: int) -> list[in
     fold = np.where(active[table.codes], ranks_within(table.codes, rng) % FOLDS, -1)
     best = np.full(n_classes, -np.inf)
     chosen = np.ones(n_classes, int)
-    for n in range(1, MOST + 1):
-        if not active.any():
-            break
-        counts = np.where(active, n, 1)
-        log_likelihood = _held_out_log_likelihood(table, fold, counts, settings, seed)
-        is_better = active & (log_likelihood > best)
-        best = np.where(is_better, log_likelihood, best)
-        chosen = np.where(is_better, n, chosen)
-        active = active & (chosen > n - 2)
+    with Progress(total=MOST, what="choosing n_components") as progress:
+        for n in range(1, MOST + 1):
+            if not active.any():
+                break
+            counts = np.where(active, n, 1)
+            log_likelihood = _held_out_log_likelihood(table, fold, counts, settings, seed)
+            is_better = active & (log_likelihood > best)
+            best = np.where(is_better, log_likelihood, best)
+            chosen = np.where(is_better, n, chosen)
+            active = active & (chosen > n - 2)
+            progress.step()
     return [int(n) for n in chosen]
 
 

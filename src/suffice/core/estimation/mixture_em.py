@@ -43,6 +43,7 @@ from suffice.core.model.posterior import Joint
 from suffice.core.model.tiles import LANES, empty_tile
 from suffice.core.moments import Moments
 from suffice.core.moments.device import shared_sums
+from suffice.core.progress import Progress
 from suffice.core.table import Table
 from suffice.core.table.foreign import constants_like, in_blocks, is_foreign, namespace
 from suffice.core.table.matrix import taken
@@ -318,12 +319,14 @@ class MixtureProblem:
         weights = self.data.table.weights
         least_gain = self.settings.tol * sum(weights[class_rows].sum() for class_rows in rows)
         objectives: list[float] = []
-        while len(objectives) < self.settings.max_iter:
-            following, objective = self.step(rows, model)
-            objectives.append(objective)
-            if len(objectives) > 1 and objective - objectives[-2] < least_gain:
-                return MixtureRun(self, model, objectives, converged=True)
-            model = following
+        with Progress(what="mixtures: steps of EM") as progress:
+            while len(objectives) < self.settings.max_iter:
+                following, objective = self.step(rows, model)
+                objectives.append(objective)
+                if len(objectives) > 1 and objective - objectives[-2] < least_gain:
+                    return MixtureRun(self, model, objectives, converged=True)
+                model = following
+                progress.step()
         return MixtureRun(self, model, objectives, converged=False)
 
     def step(self, rows: Sequence[Codes], model: GaussianModel) -> tuple[GaussianModel, float]:
@@ -389,5 +392,5 @@ class MixtureProblem:
             label = self.data.table.classes[self._class_of_group[g]].item()
             raise InvalidInputError(
                 f"a component of class {label!r} has collapsed onto too few rows to have a "
-                "covariance: set prior_rows above 0, or fewer n_components"
+                "covariance: set prior_rows above 0, or lower n_components"
             ) from None

@@ -17,6 +17,7 @@ from suffice.core.moments.incomplete import Incomplete, with_patterns
 from suffice.core.moments.scatter import Scatter
 from suffice.core.moments.scatter_as_rows import RowScatter
 from suffice.core.moments.two_sum import two_sum
+from suffice.core.progress import Progress
 from suffice.core.text.lists import counted, noun_for, quoted
 from suffice.core.threads import one_blas_thread
 from suffice.errors import (
@@ -69,10 +70,11 @@ def completed(
     if not quiet and completion.changes.max(initial=0.0) >= UNFINISHED:
         worst = int(np.argmax(completion.changes))
         warn(
-            f"EM for missing values stopped after {completion.steps} steps; column "
-            f"{_names(moments)[worst]!r} still moved by {completion.changes[worst]:.1g} standard "
-            "deviations a step: too few of its values are present; leave it out, set shrinkage, "
-            "or use missing='indicator'",
+            f"EM for missing values stopped after {counted(completion.steps, 'step')}, before it "
+            f"converged: in the last step, the estimates of column {_names(moments)[worst]!r} "
+            f"changed by {completion.changes[worst]:.1g} standard deviations. Too few values of "
+            "this column are present. Leave the column out, set shrinkage, or use "
+            "missing='indicator'",
             NotConvergedWarning,
         )
     return completion.moments
@@ -94,20 +96,22 @@ def em(
     objectives: list[float] = []
     steps = 0
     changes: Floats = np.full(moments.n_features, np.inf)
-    while steps < most_steps and changes.max(initial=0.0) > tolerance:
-        first, objective_before = problem.step(state)
-        second, objective_between = problem.step(first)
-        objectives += [objective_before, objective_between]
-        steps += 2
-        changes = np.abs(second - first).max(0, initial=0.0)
-        farther = problem.extrapolated(state, first, second) if accelerated else None
-        state = second
-        if farther is not None and changes.max(initial=0.0) > tolerance:
-            after, objective = problem.step(farther)
-            steps += 1
-            if objective >= objective_between:
-                state = after
-                objectives.append(objective)
+    with Progress(what="missing values: steps of EM") as progress:
+        while steps < most_steps and changes.max(initial=0.0) > tolerance:
+            first, objective_before = problem.step(state)
+            second, objective_between = problem.step(first)
+            objectives += [objective_before, objective_between]
+            steps += 2
+            changes = np.abs(second - first).max(0, initial=0.0)
+            farther = problem.extrapolated(state, first, second) if accelerated else None
+            state = second
+            if farther is not None and changes.max(initial=0.0) > tolerance:
+                after, objective = problem.step(farther)
+                steps += 1
+                if objective >= objective_between:
+                    state = after
+                    objectives.append(objective)
+            progress.reach(steps)
     return Completion(
         moments=problem.moments_of(problem.without_prior(state)),
         objectives=tuple(objectives),
@@ -307,10 +311,10 @@ def _refuse_empty_columns(moments: Moments, observed: Flags) -> None:
     is_observed = observed.any(0)
     if not is_observed.all():
         empty = [_names(moments)[j] for j in np.flatnonzero(~is_observed).tolist()]
-        verb = "has" if len(empty) == 1 else "have"
+        verb, pronoun = ("has", "it") if len(empty) == 1 else ("have", "them")
         raise InvalidInputError(
-            f"{noun_for(len(empty), 'column')} {quoted(empty, _NAMED)} {verb} no value in any row: "
-            "leave it out"
+            f"{noun_for(len(empty), 'column')} {quoted(empty, _NAMED)} {verb} no value in any "
+            f"row: leave {pronoun} out"
         )
 
 
@@ -328,25 +332,29 @@ def _warn_of_little_data(moments: Moments, observed: Flags, group_of: Codes) -> 
         if len(lacking) > _NAMED:
             places.append(f"and {len(lacking) - _NAMED} more")
         warn(
-            f"{'; '.join(places)}. The mean and variance of the other classes are used instead: "
-            "leave the column out, or use missing='indicator' if its absence is informative",
+            f"{'; '.join(places)}. The model uses the mean and variance of the other classes "
+            "instead. Leave the column out, or use missing='indicator' if a missing value tells "
+            "something about the class",
             DegenerateDataWarning,
         )
     pairs = _unobserved_pairs(patterns, observed, group_of)
     if len(pairs):
         named = [f"{names[i]!r} and {names[j]!r}" for i, j in pairs[:_NAMED]]
+        verb = "is" if len(pairs) == 1 else "are"
         warn(
-            f"{counted(len(pairs), 'pair')} of columns never observed together in some class "
-            f"({'; '.join(named)}): their correlation is inferred from the other columns alone. "
-            "Leave one of them out, or set tied=True, pooling or shrinkage",
+            f"{counted(len(pairs), 'pair')} of columns {verb} never observed together in some "
+            f"class ({'; '.join(named)}). Their correlation is inferred from the other columns "
+            "alone. Leave out one column of each pair, or set tied=True, pooling or shrinkage",
             DegenerateDataWarning,
         )
     if moments.cells_lost:
         worst = np.argsort(-patterns.lost, kind="stable")[:_NAMED]
+        verb = "was" if moments.cells_lost == 1 else "were"
+        lost = f"{counted(moments.cells_lost, 'value')} {verb}"
         warn(
-            f"{moments.cells_lost} values were left out, because there are more patterns of "
-            f"missing values than are kept (most in {quoted([names[j] for j in worst])}): use "
-            "missing='indicator', or raise max_patterns",
+            f"{lost} left out, because there are more patterns of missing values than are kept. "
+            f"Most of them were in {quoted([names[j] for j in worst])}. Use missing='indicator', "
+            "or raise max_patterns",
             LostDetailWarning,
         )
 
