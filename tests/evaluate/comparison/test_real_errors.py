@@ -106,6 +106,9 @@ def test_a_column_that_numbers_persons_is_suggested():
     assert suggested_groups({"record id": columns["record id"], "age": columns["age"]}) is None
     assert suggested_groups({"site": np.arange(n) % 4}) is None
     assert suggested_groups({"site": np.arange(n) % 5}) == "site"
+    assert suggested_groups({"patientID": columns["patient_id"]}) == "patientID"
+    assert suggested_groups({"SubjectNumber": columns["patient_id"]}) == "SubjectNumber"
+    assert suggested_groups({"humidity": columns["patient_id"]}) is None
 
 
 @pytest.mark.parametrize(

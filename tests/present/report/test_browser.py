@@ -246,6 +246,15 @@ def test_print_is_dark_on_white_with_heads_of_tables_and_nothing_cut_off(
     assert page.evaluate("document.documentElement.scrollWidth") <= 720
     broken = "getComputedStyle(document.querySelector('{}')).breakInside"
     assert page.evaluate(broken.format("details.fold > summary")) == "avoid"
+    # a heading of a folded section looks like the others, and its text follows on the same sheet
+    after = "getComputedStyle(document.querySelector('details.section > summary')).breakAfter"
+    assert page.evaluate(after) == "avoid"
+    head = (
+        "JSON.stringify(['color', 'fontSize'].map("
+        "name => getComputedStyle(document.querySelector('{}'))[name]))"
+    )
+    folded = page.evaluate(head.format("details.section > summary h2"))
+    assert folded == page.evaluate(head.format("section > h2"))
 
 
 def test_short_words_of_headings_are_not_broken(browser, tmp_path):

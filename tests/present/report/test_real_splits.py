@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -49,6 +50,24 @@ def test_a_table_of_patients_has_the_error_of_unseen_patients(given):
     assert errors.sentence in page.answer.caveats
     assert "rows in unseen groups of patient" in errors.sentence
     assert json.loads(page.write("json"))["real_errors"]["expected"] == "unseen groups"
+
+
+@pytest.mark.filterwarnings("ignore:column '(patient|x3)' has 100 levels")
+@pytest.mark.parametrize("kind", ["pandas", "polars", "array"])
+def test_named_patients_are_groups_though_their_levels_are_merged(kind):
+    X, y, patient = patients(n_patients=100, n_visits=4)
+    X = X.assign(patient=[f"P{code:03d}" for code in patient])
+    if kind == "polars":
+        X = pl.from_pandas(X)
+    if kind == "array":
+        X = X.to_numpy(dtype=object)
+    data = DocumentedTable.of(X, y)
+    assert len(np.unique(data.identities(data.profiles[3]))) == 100
+    if kind != "array":
+        settings = ReportSettings(models=MODELS, cv=5, fast=True, progress=False)
+        errors = report_of(data, settings).comparison.real_errors
+        assert errors.groups_name == "patient"
+        assert [each.split for each in errors.errors] == ["random rows", "unseen groups"]
 
 
 @pytest.mark.filterwarnings("ignore:column 'day' holds dates")

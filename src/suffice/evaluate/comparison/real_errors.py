@@ -236,8 +236,9 @@ def suggested_groups(columns: Mapping[str, Array]) -> str | None:
     more than half of the rows. Numeric values must be integers.
     """
     for name, values in columns.items():
-        words = set(re.split(r"[^a-z]+", name.lower()))
-        if not words & GROUP_WORDS:
+        # words of names such as patient_id, SubjectNumber and userID
+        words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)
+        if not GROUP_WORDS.intersection(word.lower() for word in words):
             continue
         distinct, n_rows = np.unique(np.asarray(values), return_counts=True)
         are_names = distinct.dtype.kind != "f" or bool(np.all(distinct == np.rint(distinct)))

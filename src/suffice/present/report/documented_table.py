@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 
+from suffice.core.table.column_kinds import columns_at
 from suffice.core.table.matrix import filled, has_missing, refuse_nonfinite, taken
 from suffice.core.table.sampling import stratified_sample
 from suffice.core.table.schema import Category, Column, LeftOut, Number
@@ -18,7 +19,16 @@ from suffice.errors import InvalidInputError
 from suffice.evaluate.diagnostics.data import dates_in
 from suffice.selection.validation.time_order import time_codes
 from suffice.selection.validation.whole_groups import row_group_codes
-from suffice.typing import Codes, Flags, Floats, Labels, LabelsLike, RowsLike, WeightsLike
+from suffice.typing import (
+    Array,
+    Codes,
+    Flags,
+    Floats,
+    Labels,
+    LabelsLike,
+    RowsLike,
+    WeightsLike,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,6 +147,14 @@ class DocumentedTable:
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(map(str, getattr(self.source, "columns", self.names)))
+
+    def identities(self, profile: Profile) -> Array:
+        """Return the values of a complete column; levels that were merged are distinct, (n,)."""
+        if not profile.levels or self.source is None:
+            return profile.values
+        place = [each.name for each in self.profiles].index(profile.name)
+        column = columns_at(self.source, np.array([place]))
+        return np.asarray(column).astype(np.str_).ravel()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -120,10 +120,11 @@ def importance(findings: Findings) -> list[page.Block]:
         low = cell(most.low, loss.style)
         high = cell(most.high, loss.style)
         by_chance = (
-            f"No single column is needed: shuffling {most.feature} raises the {loss.name} most, "
-            f"by {rise} (95 % interval {low} to {high}), which may be chance."
+            f"No single column is shown to be needed: shuffling {most.feature} raises the "
+            f"{loss.name} most, by {rise} (95 % interval {low} to {high}), which may be chance."
         )
-        return [page.Paragraph(by_chance, "lead")]
+        figures = {"rise": most.mean, "low": most.low, "high": most.high}
+        return [page.Paragraph(by_chance, "lead", figures)]
     lead = (
         f"{findings.name[:1].upper()}{findings.name[1:]} relies most on "
         f"{listed(needed[:MOST_NAMES])}: shuffling {most.feature} raises the {loss.name} by {rise}."

@@ -365,7 +365,9 @@ def _with_real_errors(
     """
     complete = {p.name: p for p in sample.profiles if p.kind != "date" and not p.empty.any()}
     used = {
-        name: p.values for name, p in complete.items() if not p.kind.startswith("not used")
+        name: sample.identities(p)
+        for name, p in complete.items()
+        if not p.kind.startswith("not used")
     }
     dates = [p for p in sample.profiles if p.kind == "date" and not p.empty.any()]
     groups: LabelsLike | None = sample.groups
