@@ -201,6 +201,24 @@ def test_zeros_of_dates_times_and_decimals_are_no_codes(table):
     assert moments.n_features == 2
 
 
+@pytest.mark.parametrize("at", ["first", "last"])
+def test_zeros_behind_a_mark_between_thousands_are_no_codes(table, at):
+    amounts = ['"5,001"', '"1,002,003"', '" 8,000 "']
+    cells = amounts + ["2.5"] * LATE if at == "first" else ['"1,234.5"'] * LATE + amounts
+    rows = "".join(f'{cell},"a,007",{"uv"[i % 2]}\n' for i, cell in enumerate(cells))
+    moments = sf.summarize(table(f"x,z,y\n{rows}"), target="y", columns=["x"])
+    assert moments.feature_names == ("x",)
+    total = 5001 + 1_002_003 + 8000 + LATE * (2.5 if at == "first" else 1234.5)
+    assert moments.counts @ moments.means[:, 0] == pytest.approx(total)
+
+
+def test_a_late_code_between_blanks_is_a_code(table):
+    plain = [f"{i % 3},{i % 5}\n" for i in range(LATE)]
+    with pytest.warns(SufficeWarning, match="'007'"):
+        moments = sf.summarize(table("y,x\n" + "".join([*plain, "\t007 ,1\n"])), target="y")
+    assert moments.classes.tolist() == ["0", "007", "1", "2"]
+
+
 def test_a_number_of_a_model_may_have_leading_zeros_in_new_rows(table):
     rows = "".join(f"{i},{'uv'[i > 4]}\n" for i in range(10))
     fitted = sf.LDA().fit_moments(sf.summarize(table(f"x,y\n{rows}", "fit.csv"), target="y"))
@@ -299,7 +317,9 @@ def test_leading_zeros_before_a_unit_make_no_code_wherever_the_row_stands(table,
 
 def test_two_units_in_one_column_are_refused(table):
     rows = "60 kg,1,u\n134 lb,2,v\n61 kg,3,u\n"
-    with pytest.raises(InvalidInputError, match=r"units 'kg', 'lb'.*row 1 \('134 lb'\)"):
+    with pytest.raises(
+        InvalidInputError, match=r"units 'kg', 'lb'.*row 1 .counted from 0. holds '134 lb'"
+    ):
         sf.summarize(table(f"x,n,y\n{rows}"), target="y")
 
 

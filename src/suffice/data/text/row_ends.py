@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from suffice.typing import Array, Codes, Flags
 
 
+_CODE = re.compile(rb"0[0-9]+")
+_AROUND_CODES = b' \t\r"'
+
+
 class LateCodeError(InvalidInputError):
     """A code with leading zeros occurs in a column whose first rows are numbers."""
 
@@ -292,21 +296,12 @@ class _RowEnds:
         n_before = np.searchsorted(places.separators, places.row_starts)
         columns = np.searchsorted(places.separators, starts) - n_before[rows]
         columns = np.minimum(columns, self._width - 1)
-        for start, column in zip(starts, columns, strict=True):
-            if not self._is_number[column]:
-                continue
-            cell = self._code_at(data, int(start))
-            if cell:
+        is_in_number = self._is_number[columns]
+        for start, column in zip(starts[is_in_number], columns[is_in_number], strict=True):
+            cell = places.cell_at(data, int(start)).strip(_AROUND_CODES)
+            if _CODE.fullmatch(cell):
                 line = self._line + data.count(b"\n", 0, int(start))
-                raise LateCodeError(self._label, self._names[column], cell, line)
-
-    def _code_at(self, data: bytes, start: int) -> str:
-        """Return the code at the start of a cell; empty if there is none."""
-        separator = re.escape(self._separator.encode())
-        match = re.compile(rb'(0[0-9]+)[ "\r]*(?:\n|$|' + separator + rb")").match(data, start)
-        before = data[max(start - 64, 0) : start].rstrip(b' "')
-        is_first = not before or before.endswith((b"\n", self._separator.encode()))
-        return match[1].decode() if match and is_first else ""
+                raise LateCodeError(self._label, self._names[column], cell.decode(), line)
 
     def _is_one_row(self, lines: bytes) -> bool:
         text = lines.decode("utf-8", "replace")
@@ -352,6 +347,18 @@ class _Places:
             row_starts=np.append(0, row_ends[:-1] + 1),
             row_ends=row_ends,
         )
+
+    def cell_at(self, data: bytes, place: int) -> bytes:
+        """Return the cell of a place, with its quotes."""
+        row = int(np.searchsorted(self.row_ends, place))
+        n_before = int(np.searchsorted(self.separators, place))
+        start = int(self.row_starts[row])
+        stop = int(self.row_ends[row])
+        if n_before:
+            start = max(start, int(self.separators[n_before - 1]) + 1)
+        if n_before < len(self.separators):
+            stop = min(stop, int(self.separators[n_before]))
+        return data[start:stop]
 
 
 def _may_hold_codes(data: bytes) -> bool:
