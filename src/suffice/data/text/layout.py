@@ -21,6 +21,7 @@ _JUDGED_LINES = 50  # lines used to find the separator
 _WESTERN = "cp1252"
 _WITH_DECIMAL_COMMA = r"[^,]*\d,\d[^,]*"
 _LIKE_A_VALUE = r"[-+(]?[$€£¥₹]?\d"  # how a number with a unit, or a date, begins
+_LIKE_A_DECIMAL = _LIKE_A_VALUE + r"+[.,]\d"
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +237,7 @@ def _kind_of_first_line(
     numbers = [cell for cell in first if _is_number(cell)]
     if any(re.search(r"\d[.,]\d|^[.,]\d", cell) for cell in numbers):
         return "row"
-    is_missing = any(cell in missing and cell != "" for cell in first)
+    is_doubtful = any(cell in missing and cell != "" for cell in first)
     columns = []  # text cells of the first line, and the values below each
     for j, cell in enumerate(first):
         if cell not in missing and cell not in numbers:
@@ -244,14 +245,15 @@ def _kind_of_first_line(
             columns.append((cell, [value for value in below if value not in missing]))
     if any(_is_like_values(cell, below) for cell, below in columns):
         return "row"
+    is_doubtful |= any(re.match(_LIKE_A_DECIMAL, cell) for cell, _ in columns)
     recurs = any(cell in below for cell, below in columns)
     if any(_is_name_of_numbers(cell, below) for cell, below in columns):
         # A column called y may hold y and n, so a value that recurs is no doubt by itself.
-        return "perhaps names" if (recurs and numbers) or is_missing else "names"
+        return "perhaps names" if (recurs and numbers) or is_doubtful else "names"
     if not numbers and recurs:
         return "row"
     if not numbers:
-        return "perhaps names" if is_missing else "names"
+        return "perhaps names" if is_doubtful else "names"
     return _kind_of_numbers(numbers, rows, recurs=recurs)
 
 
