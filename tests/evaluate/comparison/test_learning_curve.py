@@ -127,3 +127,13 @@ def test_rows_with_missing_values_are_left_out(iris):
     a = sf.learning_curve(holes, y, ["LDA"], [30, 90], n_repeats=3)
     b = sf.learning_curve(X[keep], y[keep], ["LDA"], [30, 90], n_repeats=3)
     np.testing.assert_array_equal(a["LDA"].losses, b["LDA"].losses)
+
+
+def test_identical_rows_are_used_once():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4)).repeat(4, 0)
+    y = rng.integers(0, 2, 60).repeat(4)  # coin flips
+    copied = sf.learning_curve(X, y, ["tree"], [30], n_repeats=5)
+    once = sf.learning_curve(X[::4], y[::4], ["tree"], [30], n_repeats=5)
+    assert copied["decision tree"].mean()[0] > 0.3
+    np.testing.assert_array_equal(copied["decision tree"].losses, once["decision tree"].losses)

@@ -69,7 +69,7 @@ def test_a_report_does_not_contradict_itself(table, tmp_path):
 
 
 def test_estimated_times_of_models_left_out_are_figures(tmp_path, monkeypatch):
-    monkeypatch.setitem(fit_times._SECONDS, "LDA", lambda _: 20.0)
+    monkeypatch.setitem(fit_times._SECONDS, "LDA", lambda _: 19.1397)
     monkeypatch.setitem(fit_times._SECONDS, "random forest", lambda _: 4e4)
     frame, target = exam()
     file = tmp_path / "table.csv"
@@ -77,7 +77,7 @@ def test_estimated_times_of_models_left_out_are_figures(tmp_path, monkeypatch):
     with pages.kept_report() as reports:
         assert pages.failures(file, tmp_path, "--fast", "--target", target) == []
     assert (
-        "Not compared: LDA would take about 60 s and random forest would take about 33 h."
+        "Not compared: LDA would take about 57 s and random forest would take about 33 h."
         in (reports[0].write("md"))
     )
 

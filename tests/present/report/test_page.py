@@ -490,6 +490,7 @@ def test_groups_are_held_out_whole_wherever_an_error_is_told():
     assert report.judgement.growth is None
     text = report.write("md")
     assert "Folds keep whole groups of person together (24 groups)" in text
+    assert "no learning curve, because more rows of known groups say nothing about" in text
     shuffled = sf.report(X, y, models=["LDA", "knn"], progress=False)
     assert shuffled.judgement.outcome.error < 0.1 < report.judgement.outcome.error
 

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import suffice as sf
+from suffice.evaluate.comparison import fit_times
 from suffice.present.report.blocks import DataTable, Intervals, Plot
 from suffice.present.report.documented_table import DocumentedTable
 from suffice.present.report.explanation import explanation
@@ -96,3 +97,53 @@ def test_each_verdict_has_a_colour_of_its_own_in_every_theme(iris_report):
     assert len(set(shades)) == 3
     # light, dark by the system, dark by the switch, and print
     assert [page.count(f"{shade}: #") for shade in shades] == [4, 4, 4]
+
+
+def sure(findings):
+    """Return the paragraphs of the section on how sure the answer is."""
+    return [
+        block.text for block in how_sure(findings, "", ()).blocks if hasattr(block, "text")
+    ]
+
+
+def test_a_page_without_a_learning_curve_says_why(monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 2)) + 2 * y[:, None]
+    monkeypatch.setitem(fit_times._SECONDS, "LDA", lambda _: 1.1)
+    slow = judged(X, y, models=["LDA"])
+    assert slow.growth is None
+    assert any(
+        "it takes too long to fit LDA to parts of the rows" in text for text in sure(slow)
+    )
+    monkeypatch.undo()
+    assert not any("no learning curve" in text for text in sure(judged(X, y, models=["LDA"])))
+    few = judged(X[:12], y[:12], models=["LDA"])
+    assert any(
+        "the table is too small to fit the model to parts" in text for text in sure(few)
+    )
+    first_look = judged(X, y, models=["LDA"], fast=True)
+    assert not any("no learning curve" in text for text in sure(first_look))
+
+
+def test_a_few_copies_of_rows_do_not_cost_the_learning_curve():
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    X = rng.normal(size=(80, 3)) + y[:, None]
+    findings = judged(np.r_[X, X[:2]], np.r_[y, y[:2]], models=["LDA"])
+    assert findings.growth.has_copies
+    assert [forecast.n_rows for forecast in findings.growth.forecast] == [80, 160, 320]
+    assert "With twice as many distinct rows (160)" in findings.growth.sentence
+
+
+def test_a_table_with_too_many_columns_to_shuffle_says_so():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 201))
+    X[:, 0] += 4 * y
+    section = explanation(judged(X, y, models=["logistic"]))
+    (note,) = (block for block in section.blocks if getattr(block, "tone", "") == "note")
+    assert note.text == (
+        "Permutation importance is not measured in tables with more than 200 columns. This table "
+        "has 201."
+    )

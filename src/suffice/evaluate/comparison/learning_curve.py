@@ -109,8 +109,9 @@ def learning_curve(
     """Return how the error falls with the number of training rows, for several models.
 
     Each repeat holds out a test part and shuffles the other rows within each class. All
-    models are fitted to the same first rows. Rows with missing values are left out. Ng &
-    Jordan (2001), *Advances in Neural Information Processing Systems* 14, 841–848.
+    models are fitted to the same first rows. Rows with missing values are left out, and identical
+    rows are used once. Ng & Jordan (2001), *Advances in Neural Information Processing Systems* 14,
+    841–848.
 
     Parameters
     ----------
@@ -148,16 +149,17 @@ def learning_curve(
     if not complete.all() and len(complete) == len(as_labels(y)):
         X = taken(X, np.flatnonzero(complete))
         y = taken(y, np.flatnonzero(complete))
-    rows = Folds.of(X, y, [([0], [0])])  # placeholder splits, replaced for each size
+    folds = Folds.of(X, y, [([0], [0])])  # placeholder splits, replaced for each size
+    rows = _distinct_rows(folds)
     rng = np.random.default_rng(random_state)
-    orders = [_order(rows.codes, test, rng) for _ in range(n_repeats)]
+    orders = [_order(folds.codes[rows], test, rng).among(rows) for _ in range(n_repeats)]
     n_train = len(orders[0].train)
     if sizes is None:
-        chosen_sizes = _default_sizes(rows.codes, n_train, _N_SIZES)
+        chosen_sizes = _default_sizes(folds.codes[rows], n_train, _N_SIZES)
     else:
         chosen_sizes = _checked_sizes(sizes, n_train)
     return LearningCurve(
-        curves=_curves(compared, rows, chosen_sizes, orders, progress),
+        curves=_curves(compared, folds, chosen_sizes, orders, progress),
         sizes=chosen_sizes,
         n_repeats=n_repeats,
     )
@@ -185,6 +187,7 @@ class Growth:
     forecast: tuple[Forecast, ...]
     # lower end of the 95 % interval of the fall of the error with twice as many rows
     least_fall: float
+    has_copies: bool = False  # whether identical rows count once in all numbers of rows
 
     @property
     def helps(self) -> str:
@@ -208,8 +211,9 @@ class Growth:
         beginning = f"More rows {self.helps}"
         if self.helps == "may or may not help":
             beginning = "It is not clear whether more rows would help"
+        rows = "distinct rows" if self.has_copies else "rows"
         return (
-            f"{beginning}. With twice as many rows ({twice.n_rows:,}), {self.model} should "
+            f"{beginning}. With twice as many {rows} ({twice.n_rows:,}), {self.model} should "
             f"misclassify about {percent(twice.error)} (95 % interval {percent(twice.low)} to "
             f"{percent(twice.high)}), against {percent(now.error)} now ({percent(now.low)} to "
             f"{percent(now.high)}). The forecast extrapolates the learning curve."
@@ -229,9 +233,10 @@ def growth(
     None if the table is too small for a learning curve.
     """
     rng = np.random.default_rng(seed)
-    n = len(folds.codes)
-    orders = [_order(folds.codes, 0.3, rng) for _ in range(n_repeats)]
-    sizes = _default_sizes(folds.codes, len(orders[0].train), 5)
+    rows = _distinct_rows(folds)
+    n = len(rows)
+    orders = [_order(folds.codes[rows], 0.3, rng).among(rows) for _ in range(n_repeats)]
+    sizes = _default_sizes(folds.codes[rows], len(orders[0].train), 5)
     if len(sizes) < 3 or sizes[-1] < _SPAN * sizes[0]:
         return None
     (curve,) = _curves((model,), folds, sizes, orders, progress=False)
@@ -256,7 +261,15 @@ def growth(
         Forecast(int(larger_sizes[i]), float(error[i]), float(low[i]), float(high[i]))
         for i in range(len(larger_sizes))
     )
-    return Growth(curve.name, sizes, curve.mean(), n_repeats, forecast, float(least[1]))
+    return Growth(
+        model=curve.name,
+        sizes=sizes,
+        error=curve.mean(),
+        n_repeats=n_repeats,
+        forecast=forecast,
+        least_fall=float(least[1]),
+        has_copies=n < len(folds.codes),
+    )
 
 
 def _power_law(sizes: Codes, errors: Floats, larger_sizes: Codes) -> Floats:
@@ -277,6 +290,10 @@ class Order(NamedTuple):
 
     train: Codes  # ordered so that the first m rows are stratified, for every m
     test: Codes
+
+    def among(self, rows: Codes) -> "Order":
+        """Return the numbers of these rows in the table that ``rows`` was taken from."""
+        return Order(train=rows[self.train], test=np.sort(rows[self.test]))
 
 
 def _curves(
@@ -309,6 +326,14 @@ def _curves(
             )
         )
     return tuple(curves)
+
+
+def _distinct_rows(folds: Folds) -> Codes:
+    """Return all rows, or the first of each set of identical rows, (m,)."""
+    if folds.copies is None:
+        return np.arange(len(folds.codes))
+    _, first = np.unique(folds.copies.set_of, return_index=True)
+    return np.sort(first)
 
 
 def _order(codes: Codes, test: float, rng: np.random.Generator) -> Order:

@@ -10,6 +10,7 @@ import polars as pl
 from suffice.core.text.lists import counted, listed
 from suffice.core.text.numbers import cell, count, number, percent
 from suffice.estimators.gaussian_estimator import GaussianEstimator
+from suffice.evaluate.comparison.importance import MOST_COLUMNS as MOST_SHUFFLED
 from suffice.evaluate.comparison.models import core
 from suffice.evaluate.curves.feature_separation import separation, standardised_coefficients
 from suffice.present.report import blocks as page
@@ -110,6 +111,14 @@ def importance(findings: Findings) -> list[page.Block]:
             "simulations."
         )
         return [page.Paragraph(left_out, "note")]
+    n_columns = len(findings.sample.columns)
+    if n_columns > MOST_SHUFFLED:
+        too_many = (
+            f"Permutation importance is not measured in tables with more than {MOST_SHUFFLED} "
+            f"columns. This table has {n_columns:,}."
+        )
+        sizes = {"most": MOST_SHUFFLED, "n_columns": n_columns}
+        return [page.Paragraph(too_many, "note", sizes)]
     if not findings.importance:
         return []
     most = findings.importance[0]

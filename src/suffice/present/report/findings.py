@@ -74,6 +74,7 @@ class Findings:
     importance: tuple[Importance, ...]  # importance of the original columns, largest first
     growth: Growth | None  # the expected error with more rows
     fast: bool  # whether simulations, importance and learning curve were left out
+    why_no_curve: str = ""  # a sentence on why there is no learning curve
     learnt_from: str = "all rows"  # the rows that the estimator was fitted to
     # the classifier of each fold, kept while the page is made
     fold_models: tuple[Any, ...] = ()
@@ -219,6 +220,9 @@ def judge(
     with recorded_warnings():
         study = _studied(member, comparison[member.name], folds, rows, settings)
         gaussian = gaussian_behind(study.estimator, data)
+    why_no_curve = ""
+    if study.growth is None and not settings.fast:
+        why_no_curve = _why_no_curve(member, folds, has_groups=sample.groups is not None)
     fold_models = comparison[member.name].learnt
     comparison = _without_fold_models(comparison, n_parameters(study.estimator))
     held_out = comparison[member.name].held_out.in_order()
@@ -241,6 +245,7 @@ def judge(
         verdict=verdict,
         importance=study.importance,
         growth=study.growth,
+        why_no_curve=why_no_curve,
         fast=settings.fast,
         learnt_from=f"a sample of {len(sample.ids):,} rows"
         if fits_sample_only
@@ -277,7 +282,10 @@ def _studied(
     learning_curve = None
     importance: tuple[Importance, ...] = ()
     if not settings.fast:
-        learning_curve = _learning_curve(member, outcome, folds, settings.seed)
+        has_groups = rows.sample.groups is not None
+        learning_curve = _learning_curve(
+            member, outcome, folds, settings.seed, has_groups=has_groups
+        )
     shuffling = None
     tasks: list[int | None] = []
     if not settings.fast and outcome.learnt and len(rows.sample.columns) <= MOST_COLUMNS:
@@ -440,19 +448,37 @@ def _error_on(others: DocumentedTable, fitted_model: SklearnClassifier) -> Choic
 
 
 def _learning_curve(
-    member: ComparedModel,
-    outcome: Outcome,
-    folds: Folds,
-    seed: int,
+    member: ComparedModel, outcome: Outcome, folds: Folds, seed: int, *, has_groups: bool
 ) -> Growth | None:
     """Return the expected error with more rows; None if a fit takes long or rows have groups."""
-    size = size_of(folds)
-    seconds = max(seconds_to_fit(member.name, size), 1e-10 * size.columns**3, 1e-3)
     # with groups, it is unclear whether more rows would come from the same groups
-    if seconds > 1 or outcome.groups is not None:
+    if has_groups or _seconds_to_fit(member, folds) > 1:
         return None
-    n_repeats = int(np.clip(0.5 / seconds, 3, 8))  # as many as take a few seconds
+    # as many repeats as take a few seconds
+    n_repeats = int(np.clip(0.5 / _seconds_to_fit(member, folds), 3, 8))
     return growth(member, folds, outcome, n_repeats=n_repeats, seed=seed)
+
+
+def _why_no_curve(member: ComparedModel, folds: Folds, *, has_groups: bool) -> str:
+    if has_groups:
+        return (
+            "There is no learning curve, because more rows of known groups say nothing about new "
+            "groups."
+        )
+    if _seconds_to_fit(member, folds) > 1:
+        return (
+            f"There is no learning curve, because it takes too long to fit {member.name} to parts "
+            "of the rows."
+        )
+    return (
+        "There is no learning curve, because the table is too small to fit the model to parts of "
+        "it."
+    )
+
+
+def _seconds_to_fit(member: ComparedModel, folds: Folds) -> float:
+    size = size_of(folds)
+    return max(seconds_to_fit(member.name, size), 1e-10 * size.columns**3, 1e-3)
 
 
 def _without_fold_models(comparison: Comparison, n_parameters: float) -> Comparison:

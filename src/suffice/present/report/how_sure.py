@@ -18,6 +18,8 @@ def how_sure(findings: Findings, measured: str, reasons: tuple[str, ...]) -> pag
     growth = _learning_curve(findings)
     if growth is not None:
         blocks.append(page.Paragraph(_would_more_rows_help(findings)))
+    elif findings.why_no_curve:
+        blocks.append(page.Paragraph(findings.why_no_curve))
     blocks.append(page.Paragraph(assumptions.in_words))
     plots = [calibration_chart(findings), growth]
     blocks.extend(plot for plot in plots if plot is not None)

@@ -41,7 +41,10 @@ def models_compared(findings: Findings) -> page.Section:
         blocks.append(page.Paragraph(on_sample, "note"))
     if comparison.slow:
         left_out = f"Not compared: {listed(comparison.left_out)}."
-        times = {f"{model.name}_{model.time[1]}": model.time[0] for model in comparison.slow}
+        # rounded as in the sentence
+        times: dict[str, float] = {
+            f"{model.name}_{model.time[1]}": round(model.time[0]) for model in comparison.slow
+        }
         blocks.append(page.Paragraph(left_out, "note", times))
     blocks.extend(page.Paragraph(sentence, "note") for sentence in _failures(findings))
     blocks.append(_differences(findings))
