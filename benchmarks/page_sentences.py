@@ -134,12 +134,12 @@ def _headline(document: Document) -> Iterator[str]:
 def _gain(gain: Mapping[str, Any], n_rows: int) -> Iterator[str]:
     is_significant = gain["p"] <= LEVEL
     p = p_statement(gain["p"])
+    rows = counted(n_rows, "row")
     if gain["measure"] == "error":
         constant = percent(gain["constant"])
         if is_significant and gain["model"] <= gain["constant"]:
-            yield f"misclassifies significantly more: {constant} ({p})"
+            yield f"misclassifies significantly more: {constant} ({p}, {rows})"
         elif gain["model"] < gain["constant"]:
-            rows = counted(n_rows, "row")
             yield f"misclassifies {constant}, which is not significantly more ({p}, {rows})"
         else:
             yield f"misclassifies no more: {constant} ({p})"
@@ -414,7 +414,25 @@ def _why_not(other: Document, chosen: Document, document: Document) -> Iterator[
     if size is not None and size < (chosen["n_parameters"] or np.inf):
         yield f"{_capital(name)} has fewer parameters ({count(size)})"
         yield f"but makes more errors ({error}), and its "
-        yield f"but another model makes significantly fewer errors ({error})"
+        yield from _beaten(document, other)
+
+
+def _beaten(document: Document, model: Document) -> Iterator[str]:
+    """Yield the losses of other models that are lower, one of them significantly."""
+    rule = document["choice_rule"]
+    losses = rule["losses"]
+    rows = counted(model["n_rows"], "row")
+    for better in document["models"]:
+        name = better["model"]
+        if better["error"] < model["error"]:
+            figures = f"{percent(model['error'])} against {percent(better['error'])}"
+            yield f"its error is significantly above that of {name} ({figures}, {rows})"
+        if (
+            rule["loss"] == "log_loss"
+            and (losses.get(name) or np.inf) < losses[model["model"]]
+        ):
+            figures = f"{loss(losses[model['model']])} against {loss(losses[name])}"
+            yield f"its log-loss is significantly above that of {name} ({figures}, {rows})"
 
 
 def _choice(document: Document) -> Iterator[str]:

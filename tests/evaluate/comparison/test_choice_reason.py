@@ -10,11 +10,13 @@ import suffice as sf
 from suffice.core.text.numbers import count, loss, percent
 from suffice.evaluate.comparison.caveats import caveats_of_choice
 from suffice.evaluate.comparison.choice_reason import (
+    _beaten_in_words,
     _differs_otherwise,
     _excess_in_words,
     _log_loss_of_rule,
     _why_about_as_good,
     _why_not,
+    _why_not_smaller,
     reason_for,
 )
 from suffice.evaluate.comparison.comparison import compared, folds_for
@@ -358,6 +360,34 @@ def test_the_reason_against_a_rival_names_the_standard_error_that_it_exceeds():
     losses.losses[1, 2] -= 3 * noise  # now the difference varies more than its size
     told = losses.excess(2, 1, 1)
     assert told is None or told == (1, False)
+
+
+@pytest.mark.parametrize("worse_by", ["error", "log-loss"])
+def test_the_reason_against_a_beaten_model_names_both_losses_and_the_rows(worse_by):
+    losses = losses_of_four(0.30, 0.33, 0.35)
+    losses.losses[0, 1, :6] = 1.0  # 10 % errors
+    losses.losses[0, 2, :6] = 1.0
+    unbeaten = (1, 2, 3)
+    if worse_by == "error":
+        losses.losses[0, 2, :30] = 1.0
+        unbeaten = (1, 3)
+    made = Recommendation(
+        chosen=1, best=1, loss=1, close=(1,), unbeaten_in_error=unbeaten, set_aside=()
+    )
+    figures = {
+        "error": (
+            f"its error is significantly above that of LDA ({percent(0.5)} against {percent(0)}, "
+            "60 rows)"
+        ),
+        "log-loss": (
+            "its log-loss is significantly above that of forest (0.330 against 0.300, 60 rows)"
+        ),
+    }
+    assert _beaten_in_words(losses, made, 2) == figures[worse_by]
+    if worse_by == "error":
+        assert _why_not_smaller(losses, made, 2) == (
+            f"SVM has fewer parameters (500), but {figures['error']}."
+        )
 
 
 def test_only_a_model_that_is_about_as_good_is_said_to_be(comparisons):

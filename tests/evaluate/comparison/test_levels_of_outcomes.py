@@ -200,7 +200,10 @@ def test_new_rows_err_more_and_less_often_than_few_held_out_rows_equally_often()
     assert compared_errors(0.1, 100, 0.4, 100).startswith("more")
 
 
-def test_forecasts_count_the_errors_of_the_fall_and_of_the_rows_at_hand(monkeypatch):
+@pytest.mark.parametrize(("spread", "n_seeds"), [(3, 130), (0.4, 90)])
+def test_forecasts_count_the_errors_of_the_fall_and_of_the_rows_at_hand(
+    spread, n_seeds, monkeypatch
+):
     """The extrapolation is a known function of the first error, so its law is known, too."""
     rng = np.random.default_rng(8)
     n, n_repeats = 200, 40
@@ -213,10 +216,10 @@ def test_forecasts_count_the_errors_of_the_fall_and_of_the_rows_at_hand(monkeypa
 
     monkeypatch.setattr(learning_curve, "_power_law", extrapolated)
     monkeypatch.setattr(learning_curve, "_curves", lambda *_, **__: (curves[-1],))
-    above, below = [], []
-    for seed in range(130):
+    above, below, fall_is_above = [], [], []
+    for seed in range(n_seeds):
         errors = np.full((5, n_repeats), 0.4)
-        errors[0] = 0.5 + 3 * rng.normal(size=n_repeats)
+        errors[0] = 0.5 + spread * rng.normal(size=n_repeats)
         curves.append(
             SimpleNamespace(name="a", losses=errors[:, :, None], mean=errors[:, 0].copy)
         )
@@ -228,5 +231,7 @@ def test_forecasts_count_the_errors_of_the_fall_and_of_the_rows_at_hand(monkeypa
         found = growth(SimpleNamespace(), folds, result, n_repeats=n_repeats, seed=seed)
         above.append([each.low for each in found.forecast] > 0.3 - falls)
         below.append([each.high for each in found.forecast] < 0.3 - falls)
+        fall_is_above.append(found.least_fall > falls[1])
     for missed in (*np.transpose(above), *np.transpose(below)):
         assert_rate(missed, 0.005, 0.07)
+    assert_rate(fall_is_above, 0.0, 0.08)

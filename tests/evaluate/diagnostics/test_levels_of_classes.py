@@ -88,8 +88,14 @@ def test_half_of_the_normal_classes_are_in_the_smaller_half(n, d, least, most):
 def test_normality_of_few_rows_is_adjusted_for_both_of_its_tests():
     rng = np.random.default_rng(6)
     y = np.repeat(["a"], 30)
-    p = [normality(rng.normal(size=(30, 4)), y).p_value for _ in range(400)]
-    assert_rate(np.array(p) <= 0.05, 0.025, 0.065)
+    x = [rng.normal(size=(30, 4)) for _ in range(400)]
+    p = np.array([normality(each, y).p_value for each in x])
+    assert_rate(p <= 0.05, 0.025, 0.065)
+    # the smaller of both p-values, each multiplied by two
+    of_columns = np.array([marginal_p_value(each) for each in x[:60]])
+    of_distances = np.array([henze_zirkler(whitened(each))[1] for each in x[:60]])
+    smaller = np.minimum(of_columns, of_distances)
+    np.testing.assert_allclose(p[:60], np.minimum(2 * smaller, 1))
 
 
 def test_the_skewness_and_kurtosis_of_one_normal_column_are_two_tests():
@@ -221,8 +227,25 @@ def test_the_envelope_of_drawn_quantiles_misses_on_each_side_in_two_and_a_half_p
     check = check_of_exchangeable_data_sets(np.random.default_rng(15))
     low, high = check.envelope
     observed = check.quantiles[0]
-    assert_exact_rate(observed < low, 0.0275)  # the 0.025 quantile of 199 has 4.95 below it
-    assert_exact_rate(observed > high, 0.0275)
+    # of 200 exchangeable numbers, five lie below the fifth smallest of the 199 others
+    assert_exact_rate(observed < low, 0.025)
+    assert_exact_rate(observed > high, 0.025)
+
+
+def test_the_envelope_of_39_replicates_reaches_from_the_smallest_to_the_largest():
+    check = check_of_exchangeable_data_sets(np.random.default_rng(20))
+    few = replace(check, quantiles=check.quantiles[:40])
+    np.testing.assert_array_equal(few.envelope[0], few.quantiles[1:].min(0))
+    np.testing.assert_array_equal(few.envelope[1], few.quantiles[1:].max(0))
+
+
+def test_bars_of_two_standard_errors_of_log_determinants():
+    rng = np.random.default_rng(21)
+    found = list(box_tests(rng, (30, 30), 2, 700, fourth=False))
+    z = np.array([test.log_det_excess / test.log_det_errors for test in found])
+    assert_rate(z[:, 0] > 2, 0.01, 0.04)
+    assert_rate(z[:, 0] < -2, 0.01, 0.04)
+    np.testing.assert_allclose(z.std(0), 1, atol=0.08)
 
 
 def box_p_value(x, y, *, fourth):

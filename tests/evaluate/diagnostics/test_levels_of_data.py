@@ -44,3 +44,15 @@ def test_a_column_that_is_the_class_is_suspicious(n_rare):
         x[:, 0] = y + 0.01 * rng.normal(size=40)
         is_alarm.append(bool(data_checks(x, y).caveats))
     assert_rate(is_alarm, 0.95, 1.0)
+
+
+@pytest.mark.parametrize(("n_columns", "is_suspicious"), [(5, True), (60, False)])
+def test_each_further_column_may_be_the_one_that_fits_by_chance(n_columns, is_suspicious):
+    # the four largest of 20 numbers are those of one class in 1 of 4,845 orders, and so are the
+    # four smallest: 2/4,845 times 60 columns is above 1 %
+    rng = np.random.default_rng(2)
+    y = (np.arange(20) >= 16).astype(int)
+    x = np.tile(np.where(np.arange(20) % 2, 0.3, 0.7)[:, None], n_columns)
+    x[:, 0] = np.sort(rng.normal(size=20))
+    suspects = data_checks(x, y).suspects
+    assert [suspect.predicts_alone for suspect in suspects] == [True] * is_suspicious

@@ -111,6 +111,31 @@ def test_columns_that_are_constant_or_empty_have_no_test_of_drift():
     assert ("empty", "mean") not in by_column
 
 
+@pytest.mark.parametrize(
+    ("d", "is_tested"), [(57, True), (58, True), (59, False), (80, False)]
+)
+def test_all_means_together_are_tested_only_with_as_many_degrees_of_freedom_as_columns(
+    d, is_tested
+):
+    rng = np.random.default_rng(1)
+    old = rng.random((40, d))
+    new = rng.random((20, d))
+    found = drift(sf.LDA(shrinkage=0.1).fit(old, np.arange(40) % 2), new)
+    assert found.error_df == 58
+    assert np.isfinite(found.p_value) == is_tested
+
+
+def test_a_combination_of_columns_does_not_prevent_the_test_of_all_means():
+    rng = np.random.default_rng(2)
+    old = rng.random((40, 6))
+    new = rng.random((20, 6))
+    for x in (old, new):
+        x[:, 5] = x[:, :5].sum(1)
+    found = drift(sf.LDA(shrinkage=0.1).fit(old, np.arange(40) % 2), new)
+    assert found.df == 5
+    assert np.isfinite(found.p_value)
+
+
 @pytest.mark.parametrize("rows", [X[:0], X[:1], with_cell(np.inf)])
 def test_a_prior_shift_has_no_p_value(rows):
     assert np.isnan(p_value_or_nan(lambda x: adapt_priors(FITTED, x)[1].p_value, rows))

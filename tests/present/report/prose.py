@@ -182,6 +182,10 @@ def _reasons(comparison):
         yield f"its log-loss ({loss(o.log_loss)}) exceeds that of"
         yield f"has fewer parameters ({count(o.n_parameters)})"
         yield f"makes more errors ({percent(o.error)})"
+        for better in comparison.outcomes:
+            lower = f"above that of {better.name}"
+            yield f"{lower} ({percent(o.error)} against {percent(better.error)}, {rows})"
+            yield f"{lower} ({loss(o.log_loss)} against {loss(better.log_loss)}, {rows})"
         constant = loss(comparison.baseline.log_loss)
         yield f"frequencies (log-loss {loss(o.log_loss)} against {constant}, {rows})"
         yield f"or a single tree ({percent(o.error)} errors, log-loss {loss(o.log_loss)})"
@@ -204,7 +208,7 @@ def _whole_procedure(verdict):
     chance = p_statement(verdict.gains[0].p_value)
     constant = percent(verdict.gains[0].constant)
     rows = f"{count(verdict.own.n_rows)} rows"
-    yield f"misclassifies significantly more: {constant} ({chance})"
+    yield f"misclassifies significantly more: {constant} ({chance}, {rows})"
     yield f"misclassifies {constant}, which is not significantly more ({chance}, {rows})"
     yield f"misclassifies no more: {constant} ({chance})"
     yield f"its error; {chance} |"
@@ -229,7 +233,8 @@ def _verdict(report):
     yield f"it misclassifies {error} of held-out rows (95 % interval {between})"
     yield from _whole_procedure(j.verdict)
     yield from _reasons(report.comparison)
-    yield f"misclassifies significantly more: {beside} ({chance})"
+    rows = f"{count(j.verdict.own.n_rows)} rows"
+    yield f"misclassifies significantly more: {beside} ({chance}, {rows})"
     yield f"misclassifies no more: {beside} ({chance})"
     yield f"error | 95 % interval {between} |"
     yield f"its error; {chance} |"

@@ -33,6 +33,17 @@ def test_drift_is_that_of_the_fitted_model(rows):
     assert not blocks(report, Facts, "against")
 
 
+def test_too_few_rows_for_a_joint_test_are_said_to_be_too_few(rows):
+    rng = np.random.default_rng(5)
+    y = np.arange(40) % 2
+    old = rng.random((40, 50))
+    old[:, 0] += y
+    new = rng.random((3, 50))
+    words = section(of((old, y), new), "against").blocks[0].text
+    assert "There are not enough rows to test all means and shares together." in words
+    assert "unknown" not in words
+
+
 def test_the_score_is_counted_on_the_new_rows(rows, first_look_report):
     report = first_look_report
     wrong = (sf.LDA().fit(rows[0], rows[1]).predict(rows[2]) != rows[3]).mean()

@@ -186,8 +186,31 @@ def _why_not_smaller(losses: RowLosses, recommendation: Recommendation, smaller:
             f"{_excess_in_words(losses, recommendation, smaller)}."
         )
     return (
-        f"{name} has fewer parameters ({size}), but another model makes significantly fewer errors "
-        f"({error})."
+        f"{name} has fewer parameters ({size}), but "
+        f"{_beaten_in_words(losses, recommendation, smaller)}."
+    )
+
+
+def _beaten_in_words(losses: RowLosses, recommendation: Recommendation, model: int) -> str:
+    """Return the loss by which another model is significantly better: the error if it is one."""
+    others = [
+        m
+        for m, name in enumerate(losses.names)
+        if name != CONSTANT and m != model and m not in recommendation.set_aside
+    ]
+    better = [
+        (loss, losses.difference(loss, m, model).p_value, m)
+        for loss in dict.fromkeys((ERROR, recommendation.loss))
+        for m in others
+        if losses.difference(loss, m, model).verdict == "better"
+    ]
+    loss, _, other = min(better)
+    measure = "error" if loss == ERROR else "log-loss"
+    style = percent if loss == ERROR else loss_text
+    units = counted(len(losses.weights), "group" if losses.grouped else "row")
+    return (
+        f"its {measure} is significantly above that of {losses.names[other]} "
+        f"({style(losses.means[loss, model])} against {style(losses.means[loss, other])}, {units})"
     )
 
 
@@ -201,7 +224,7 @@ def _excess_in_words(
     best = losses.names[recommendation.best]
     excess = losses.excess(model, recommendation.best, recommendation.loss)
     if excess is None:
-        return "another model is significantly better"
+        return _beaten_in_words(losses, recommendation, model)
     loss, is_of_difference = excess
     measure = "error" if loss == ERROR else "log-loss"
     if loss == LOG_LOSS and log_loss is not None:

@@ -359,10 +359,10 @@ class Verdict:
         gain = self.gains[0]
         constant = percent(gain.constant)
         p = p_statement(gain.p_value)
+        rows = counted(self.own.n_rows, "row")
         if gain.is_better:
-            comparison = f"misclassifies significantly more: {constant} ({p})"
+            comparison = f"misclassifies significantly more: {constant} ({p}, {rows})"
         elif gain.model < gain.constant:
-            rows = counted(self.own.n_rows, "row")
             comparison = (
                 f"misclassifies {constant}, which is not significantly more ({p}, {rows})"
             )

@@ -429,6 +429,7 @@ def _share_drift(name: str, what: Literal["levels", "missing"], counts: Floats) 
 def _hotelling(old: _Sample, new: _Sample) -> tuple[float, int, float]:
     """Return T² = δᵀ (S/n₁ + S/n₂)⁻¹ δ for all means, the rank of S, and its degrees of freedom.
 
+    If there are too few rows for the columns, the number of columns takes the place of the rank.
     With missing cells, each mean is computed from the rows in which its column is observed.
     """
     if "diagonal" in (old.moments.storage, new.moments.storage):
@@ -450,7 +451,10 @@ def _hotelling(old: _Sample, new: _Sample) -> tuple[float, int, float]:
     z = vectors.T @ (delta[kept] / scale[kept])
     resolved = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
     statistic = float(np.square(z[resolved] / np.sqrt(values[resolved])).sum())
-    return statistic, int(resolved.sum()), error_df
+    rank = int(resolved.sum())
+    if rank < len(kept) and rank >= error_df:
+        rank = len(kept)  # rows limit the rank of S, so T² measures only some directions
+    return statistic, rank, error_df
 
 
 def _inverse_sizes(sample: _Sample) -> Floats:

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from suffice.core.decision.error_intervals import LEVEL
-from suffice.core.text.lists import shortened
+from suffice.core.text.lists import counted, shortened
 from suffice.core.text.tables import Row
 from suffice.evaluate.comparison import Comparison
 from suffice.evaluate.comparison.learning_curve import LearningCurve
@@ -27,7 +27,7 @@ LARGEST_RATIO = 200
 
 def comparison_figure(result: Comparison, theme: Theme) -> Array:
     """Return two axes: the error of each model with its interval, and its log-loss."""
-    # sorted by error; coloured if not significantly different from the best
+    # sorted by error; coloured if not significantly different from the recommended model
     models = [row for row in result.rows() if not row["failure"]]
     names = shortened([row["model"] for row in models], LONGEST_NAME)
     size = (COMPARISON_WIDTH, 1.25 + MODEL_HEIGHT * len(models))
@@ -52,7 +52,9 @@ def comparison_figure(result: Comparison, theme: Theme) -> Array:
             ax.tick_params(axis="y", length=0)
             ax.spines["left"].set_visible(False)
         if any(row["p_adjusted"] <= LEVEL for row in models):
-            _write_colours(error)
+            (reference,) = shortened([result.reference], LONGEST_NAME)
+            rows = counted(result.n_rows, "row")
+            _write_colours(error, f"no significant difference from {reference} ({rows})")
     return np.array([error.ax, loss.ax])
 
 
@@ -87,15 +89,12 @@ def _draw_bar(
     canvas.dot(middle, position, colour, 6.5)
 
 
-def _write_colours(canvas: Canvas) -> None:
+def _write_colours(canvas: Canvas, is_alike: str) -> None:
     """Write the meaning of the two colours above the figure."""
     style = canvas.style
     same = Line2D([], [], color=style.accent, marker="o", markersize=6)
-    worse = Line2D([], [], color=style.soft, marker="o", markersize=6)
-    entries = [
-        (same, "no significant difference from the best"),
-        (worse, f"worse, p ≤ {LEVEL:g}"),
-    ]
+    different = Line2D([], [], color=style.soft, marker="o", markersize=6)
+    entries = [(same, is_alike), (different, f"different, p ≤ {LEVEL:g}")]
     write_legend(
         canvas.ax.figure,
         entries,

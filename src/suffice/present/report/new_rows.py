@@ -51,10 +51,12 @@ def new_rows(findings: Findings, new: NewRows) -> page.Section:
         finding = (
             f"These columns have changed significantly: {listed(change.described_moves())}."
         )
-    lead = (
-        f"The page compares {rows} with the {count(change.n_before)} rows of the report. {finding} "
-        f"The joint test of all means and shares gives {p_statement(change.p_value)}."
-    )
+    old_rows = f"{count(change.n_before)} rows of the report"
+    lead = f"The page compares {rows} with the {old_rows}. {finding}"
+    if np.isfinite(change.p_value):
+        lead += f" The joint test of all means and shares gives {p_statement(change.p_value)}."
+    elif any(np.isfinite(column.p_value) for column in change.columns):
+        lead += " There are not enough rows to test all means and shares together."
     shown = [row for i, row in enumerate(change.rows()) if row["moved"] or i < MOST_COLUMNS]
     body = [
         (
