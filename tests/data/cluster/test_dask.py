@@ -98,6 +98,27 @@ def test_a_worker_killed_in_the_middle_changes_no_bit(client, folder):
     assert_same_bits(m, sf.summarize(slow_parts(folder, 0.0), "t", on=client))
 
 
+def without_memory(path):
+    raise MemoryError(path)
+
+
+def killed_by_the_system(path):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("end", [without_memory, killed_by_the_system])
+def test_workers_without_memory_are_told_in_one_sentence(cluster, client, folder, frame, end):
+    first = [dask.delayed(pl.read_parquet)(str(path)) for path in folder.glob("*.parquet")]
+    scheduler = cluster.scheduler
+    allowed, scheduler.allowed_failures = scheduler.allowed_failures, 0
+    try:
+        with pytest.raises(ClusterError, match=r"partitions smaller or give .* more memory"):
+            sf.summarize([*first, dask.delayed(end)("p")], "t", on=client)
+    finally:
+        scheduler.allowed_failures = allowed
+    assert_close(sf.summarize(f"{folder}/*.parquet", "t", on=client), sf.summarize(frame, "t"))
+
+
 def test_a_dask_frame_is_summed_where_it_is(client, folder, frame):
     from dask import dataframe
 

@@ -116,7 +116,13 @@ def _awaited(client: Client, future: Future) -> Any:
         elif time.monotonic() - last_alive > PATIENCE:
             msg = f"the cluster has had no worker for {PATIENCE:.0f} s: start some workers"
             raise ClusterError(msg)
-    return future.result()
+    try:
+        return future.result()
+    except MemoryError as error:
+        raise ClusterError(
+            "a worker of the cluster ran out of memory: make partitions smaller or give workers "
+            "more memory"
+        ) from error
 
 
 def _done_soon(future: Future) -> bool:
