@@ -56,7 +56,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWar
 
 def averaged(shares):
     best = sf.QDA().fit(np.exp(X), Y).model_.model
-    model = AveragedModel(tuple(shares), np.arange(3), 0.02, PRIORS, best)
+    model = AveragedModel(tuple(shares), np.arange(3), 0.02, PRIORS, best, temperature=0.8)
     return Classifier.of(np.array(["a", "b", "it's"]), None, model)
 
 

@@ -208,7 +208,7 @@ def posterior(document, x):
     if average is None:
         return softmax(scores(document["formula"], x), document["formula"]["temperature"])
     x = [x[j] for j in average["features"]]
-    p = [average["doubt"] * f for f in average["frequencies"]]
+    mixture = [0.0 for _ in average["frequencies"]]
     for share in average["shares"]:
         formula = share["formula"]
         if "boosted_trees" in share:
@@ -221,8 +221,13 @@ def posterior(document, x):
             doubt = share["tempered"]["doubt"]
             logs = [math.log((1 - doubt) * v + doubt / len(own)) for v in own]
             own = softmax(logs, share["tempered"]["temperature"])
-        p = [a + (1 - average["doubt"]) * share["weight"] * b for a, b in zip(p, own)]
-    return p
+        mixture = [m + share["weight"] * p for m, p in zip(mixture, own)]
+    powers = [m ** (1 / average["temperature"]) for m in mixture]
+    doubt = average["doubt"]
+    return [
+        doubt * frequency + (1 - doubt) * power / sum(powers)
+        for frequency, power in zip(average["frequencies"], powers)
+    ]
 
 
 def label(document, x):

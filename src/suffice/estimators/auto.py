@@ -1,5 +1,6 @@
 """Classifiers that choose their own settings."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.core.checks import whole_number
 from suffice.core.decision import Classifier
+from suffice.core.decision.bayes_decision import CostsLike, decision_by
 from suffice.core.estimation.estimate import settings_of_view
 from suffice.core.estimation.plug_in import require_two_classes
 from suffice.core.linalg import dependent_columns
@@ -47,8 +49,8 @@ from suffice.selection.search.learners import (
 from suffice.selection.search.plan import choose
 from suffice.selection.search.view_fitting import fit_pieces
 from suffice.selection.validation.fitting import Belonging
-from suffice.selection.validation.whole_groups import row_group_codes
 from suffice.selection.validation.time_order import require_one_order, time_codes
+from suffice.selection.validation.whole_groups import row_group_codes
 from suffice.typing import (
     Array,
     Codes,
@@ -94,6 +96,9 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     categorical : list of columns, optional
         Columns whose numbers are codes of categories, by name or position; text columns are
         always categorical.
+    costs : array (K, K), {(action, truth): cost} or Costs, optional
+        Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1. Costs
+        change predictions, and neither the posteriors nor the choice of settings.
     random_state : int, default=0
         Seed of the folds, the samples of rows that settings are evaluated on, and the landmarks.
 
@@ -104,6 +109,9 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         The best settings, best first: log-loss with its standard error, error, weight.
     best_estimator_ : GaussianClassifier
         The best single Gaussian for the features, original or transformed, fitted to all rows.
+    temperature_ : float
+        The temperature of the average, chosen on held-out rows. Below 1, the posteriors are more
+        confident than the mean of the members' posteriors.
     effort_ : str
         How many rows and folds were used to evaluate the settings, and which settings were skipped
         to save time.
@@ -123,6 +131,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     choices_: list[Candidate]  # best first
     members_: tuple[Member, ...]  # the choices with positive weight, fitted
     best_estimator_: GaussianClassifier
+    temperature_: float
     effort_: str
     encoding_: Encoding | None  # encoding of a mixed table
     _varying: Codes  # features that the members read
@@ -138,12 +147,14 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         n_kept: int = 2,
         members: Sequence[SklearnClassifier | tuple[str, SklearnClassifier]] | None = None,
         categorical: Sequence[str | int] | None = None,
+        costs: CostsLike = None,
         random_state: int = 0,
     ) -> None:
         self.kernel_features = kernel_features
         self.n_kept = n_kept
         self.members = members
         self.categorical = categorical
+        self.costs = costs
         self.random_state = random_state
 
     def fit(
@@ -179,6 +190,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
             belonging = belonging.take(whole.weight > 0)
         self.classes_ = table.classes
         require_two_classes(table.classes, table.class_weights)
+        decision_by(self.costs, table.classes)  # raises an error if the costs are impossible
         with numbering_rows(whole):
             self._varying = varying_features(table, self.encoding_)
         if len(self._varying) < table.n_features:
@@ -194,6 +206,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
             )
             self.choices_ = choice.candidates
             self.members_ = choice.members
+            self.temperature_ = choice.temperature
             self.effort_ = choice.effort
             self.best_estimator_ = self._best_gaussian().fit(X, labels, weight)
         self._doubt = doubt_of(table.n_rows)
@@ -218,9 +231,20 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
             doubt=self._doubt,
             frequencies=self._frequencies,
             best=self.best_estimator_.model_.density,
+            temperature=self.temperature_,
         )
-        classifier = Classifier.of(self.classes_, names, model, encoding=self.encoding_)
+        classifier = Classifier.of(
+            self.classes_, names, model, encoding=self.encoding_, costs=self.costs
+        )
         return classifier.allowing_missing()
+
+    def with_costs(self, costs: CostsLike) -> Self:
+        """Return a copy with other costs, without a refit; the posteriors stay the same."""
+        check_is_fitted(self)
+        decision_by(costs, self.classes_)  # raises an error if the costs are impossible
+        changed = copy.copy(self)
+        changed.costs = costs
+        return changed
 
     @property
     def feature_importances_(self) -> Floats:
@@ -244,6 +268,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         self._doubt = model.doubt
         self._frequencies = model.frequencies
         self._varying = model.features
+        self.temperature_ = model.temperature
         self.effort_ = str(header["effort"])
         views = saved.views_in(header, arrays)
         moments = saved.moments_in(header, arrays)  # keys are numbers of views
@@ -315,6 +340,8 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
                 f"The posteriors of {len(averaged)} settings are averaged, with weights:"
             )
             lines.extend(f"{percent(c.weight):>8}  {c.describe()}" for c in averaged)
+        if self.temperature_ != 1:
+            lines.append(f"The temperature of the average is {self.temperature_:.3g}.")
         lines.append(self.effort_)
         return "\n".join(lines)
 
@@ -329,7 +356,7 @@ class AutoClassifier(AutoGaussian):
 
     Parameters
     ----------
-    kernel_features, n_kept, members, categorical, random_state
+    kernel_features, n_kept, members, categorical, costs, random_state
         As in ``AutoGaussian``; ``members`` enter the average with the classifiers above.
 
     Examples

@@ -98,6 +98,7 @@ def _average(model: AveragedModel) -> Document:
         "features": model.features,
         "doubt": model.doubt,
         "frequencies": model.frequencies,
+        "temperature": model.temperature,
         "shares": [_share(share) for share in model.shares],
         "best": _formula(model.best),
     }

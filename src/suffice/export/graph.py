@@ -123,6 +123,9 @@ class Deferred:
     def __truediv__(self, other: Operand) -> Deferred:
         return self.graph.node("Div", self, _doubles(other))
 
+    def __pow__(self, exponent: float) -> Deferred:
+        return self.graph.node("Pow", self, _doubles(exponent))
+
     def __matmul__(self, other: Operand) -> Deferred:
         return self.graph.node("MatMul", self, _doubles(other))
 

@@ -425,7 +425,7 @@ def averaged_posterior(model: AveragedModel, rows: Deferred, *, integrates: bool
     filled = observed
     if integrates and not all(share.integrates for share in model.shares):
         filled = _imputed(model.best, rows).take(model.features, axis=1)
-    total: Operand = model.doubt * model.frequencies
+    mixture: Operand = np.zeros(model.n_classes)
     for share in model.shares:
         if integrates and share.integrates:
             x = _viewed(share.view, observed)
@@ -434,11 +434,15 @@ def averaged_posterior(model: AveragedModel, rows: Deferred, *, integrates: bool
         else:
             x = _viewed(share.view, filled)
             posterior = _member_posterior(share, x, integrates=False)
-            if integrates:
-                is_empty = _all_missing(observed, len(model.features))
-                posterior = where(is_empty, model.frequencies, posterior)
-        total = total + (1 - model.doubt) * share.weight * posterior
-    return rows.graph.constant(total)
+        mixture = mixture + share.weight * posterior
+    # ε π_k + (1 − ε) m_k^(1/T) / Σ_j m_j^(1/T)
+    powers = rows.graph.constant(mixture) ** (1 / model.temperature)
+    shares = powers / powers.sum(1, keepdims=True)
+    posterior = model.doubt * model.frequencies + (1 - model.doubt) * shares
+    if integrates:
+        is_empty = _all_missing(observed, len(model.features))
+        posterior = where(is_empty, model.frequencies, posterior)
+    return posterior
 
 
 def _member_posterior(share: Share, x: Deferred, *, integrates: bool) -> Deferred:

@@ -43,19 +43,34 @@ def average_stages(
     measured = reading.measured()
     features = {f"f{i}": measured[f"c{j}"] for i, j in enumerate(model.features)}
     yield features
-    # Σ_m s_m p_m(k | x), starting with ε π_k
+    # Σ_m s_m p_m(k | x)
     all_known = all_of([f"{feature} IS NOT NULL" for feature in features])
-    totals = {}
-    for k, frequency in enumerate(model.frequencies):
-        first = dialect.as_double(model.doubt * frequency)
-        totals[f"g{k}"] = f"CASE WHEN {all_known} THEN {first} END"
-    yield totals
+    zero = f"CASE WHEN {all_known} THEN {dialect.as_double(0.0)} END"
+    yield {f"g{k}": zero for k in range(n_classes)}
     for share in model.shares:
         yield from _member_stages(share, len(features), classifier, dialect)
-        weight = double((1 - model.doubt) * share.weight)
+        weight = double(share.weight)
         yield {f"g{k}": f"g{k} + {weight} * p{k}" for k in range(n_classes)}
-    yield {f"p{k}": f"g{k}" for k in range(n_classes)}
+    yield from _posterior_stages(model)
     yield from decision_stages(classifier, dialect)
+
+
+def _posterior_stages(model: AveragedModel) -> Iterator[Stage]:
+    """Yield ε π_k + (1 − ε) g_k^(1/T) / Σ_j g_j^(1/T) from a mixture g0, g1, …."""
+    power = double(1 / model.temperature)
+    powers = {}
+    for k in range(model.n_classes):
+        # PostgreSQL raises an error if a power underflows
+        powers[f"e{k}"] = (
+            f"CASE WHEN g{k} > 1e-100 THEN POWER(g{k}, {power}) ELSE 0e0 * g{k} END"
+        )
+    yield powers
+    yield {"bottom": added(list(powers))}
+    posterior = {}
+    for k, frequency in enumerate(model.frequencies):
+        prior = double(model.doubt * frequency)
+        posterior[f"p{k}"] = f"{prior} + {double(1 - model.doubt)} * e{k} / bottom"
+    yield posterior
 
 
 def _member_stages(

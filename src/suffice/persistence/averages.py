@@ -25,7 +25,14 @@ from suffice.core.moments import Moments
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table.schema import Encoding
 from suffice.errors import FileFormatError, InvalidParameterError
-from suffice.persistence.fields import Arrays, Fields, State, with_prefix, without_prefix
+from suffice.persistence.fields import (
+    Arrays,
+    Fields,
+    State,
+    settings_of,
+    with_prefix,
+    without_prefix,
+)
 from suffice.persistence.gaussians import refuse_misfits
 from suffice.persistence.moments_file import (
     arrays_of,
@@ -77,6 +84,7 @@ def averaged_state(auto: Any) -> State:
         "feature_names": None if names is None else list(names),
         "encoding": auto.encoding_ and auto.encoding_.to_json(),
         "doubt": auto._doubt,
+        "temperature": auto.temperature_,
         "effort": auto.effort_,
         "views": view_headers,
         "choices": [_choice_state(choice, number_of_view) for choice in auto.choices_],
@@ -196,17 +204,19 @@ def averaged_from(header: Fields, arrays: Arrays) -> Classifier:
     check_feature_names(header["feature_names"], int(header["n_features"]))
     encoding = Encoding.from_json(header.get("encoding"))
     model = AveragedModel(
-        tuple(shares),
-        arrays["varying"],
-        float(header["doubt"]),
-        arrays["frequencies"],
-        _best_from(header, arrays),
+        shares=tuple(shares),
+        features=arrays["varying"],
+        doubt=float(header["doubt"]),
+        frequencies=arrays["frequencies"],
+        best=_best_from(header, arrays),
+        temperature=float(header.get("temperature", 1.0)),
     )
     classifier = Classifier.of(
         checked_classes(arrays["classes"]),
         encoding.feature_names if encoding else header["feature_names"],
         model,
         encoding=encoding,
+        costs=settings_of(header).get("costs"),
     ).allowing_missing()
     refuse_misfits(classifier)
     return classifier
@@ -223,10 +233,11 @@ def _refuse_impossible_average(header: Fields, arrays: Arrays) -> None:
     are_shares = _add_up_to_one(weights) and _add_up_to_one(arrays["frequencies"])
     doubts = [header["doubt"], *(top["doubt"] for top in header.get("outsiders", {}).values())]
     are_doubts = all(0 <= float(doubt) < 1 for doubt in doubts)
+    is_temperature = 0.1 < float(header.get("temperature", 1.0)) < 10
     varying = arrays["varying"]
     n_features = best_moments(header, arrays).n_features
     are_columns = bool(((varying >= 0) & (varying < n_features)).all())
-    if not (are_numbers and are_shares and are_doubts and are_columns):
+    if not (are_numbers and are_shares and are_doubts and is_temperature and are_columns):
         raise FileFormatError(
             "the members of the average in the file have impossible settings, weights or columns, "
             "so it was altered: write it again"

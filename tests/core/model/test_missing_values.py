@@ -351,7 +351,7 @@ def test_an_average_integrates_where_it_can_and_fills_the_rest():
     model, rows = fit.model_.model, with_holes(x, 0.2)
     rows[0] = np.nan
     found = model.allowing_missing().posterior(rows)
-    expected = np.tile(model.doubt * model.frequencies, (len(rows), 1))
+    mixture = np.zeros((len(rows), 3))
     for share in model.shares:
         if share.view.by_feature:
             p = np.exp(
@@ -366,8 +366,11 @@ def test_an_average_integrates_where_it_can_and_fills_the_rest():
             )
         else:
             p = share.model.posterior(share.view.apply(model.best.impute(rows)))
-        p[0] = model.frequencies
-        expected += (1 - model.doubt) * share.weight * p
+        mixture += share.weight * p
+    powers = mixture ** (1 / model.temperature)
+    tempered = powers / powers.sum(1, keepdims=True)
+    expected = model.doubt * model.frequencies + (1 - model.doubt) * tempered
+    expected[0] = model.frequencies
     np.testing.assert_allclose(found, expected, atol=1e-9)
     np.testing.assert_allclose(found.sum(1), 1)
     np.testing.assert_array_equal(model.allowing_missing().posterior(x), model.posterior(x))

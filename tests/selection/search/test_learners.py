@@ -60,7 +60,7 @@ def test_random_labels_show_no_gain_over_the_prior(name, seed):
     y = np.random.default_rng(seed).permutation(np.arange(240) % 3)
     found = judge_learner(name, LEARNERS[name], cells_of(NOISE, y), 3)
     assert len(found) == len(LEARNERS[name].settings)
-    for _, true_log in found:
+    for _, true_log, _ in found:
         assert -true_log.mean() > np.log(3) - 2 * true_log.std() / np.sqrt(240)
 
 

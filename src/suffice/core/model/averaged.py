@@ -24,12 +24,18 @@ class ForeignModel:
 
     fitted: Any
     n_classes: int
+    # mean weight of the rows of each class, if the classifier was fitted without weights  (K,)
+    class_weights: Floats | None = None
 
     def posterior(self, x: Array) -> Floats:
         """Return p(k | x), shape (n, K), with 0 for classes that the classifier has not seen."""
         posterior = np.zeros((len(x), self.n_classes))
         codes = np.asarray(self.fitted.classes_, np.intp)
         posterior[:, codes] = self.fitted.predict_proba(x)
+        if self.class_weights is not None:
+            # w_k p(k | x) / Σ_j w_j p(j | x)
+            posterior *= self.class_weights
+            posterior /= posterior.sum(1, keepdims=True)
         return posterior
 
 
@@ -73,7 +79,9 @@ class Share:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AveragedModel:
-    """p(k | x) = ε π_k + (1 − ε) Σ_m s_m p_m(k | x), with the densities of the best single model.
+    """An average of posteriors at a temperature, with the densities of the best single model.
+
+    p(k | x) = ε π_k + (1 − ε) m_k^(1/T) / Σ_j m_j^(1/T) with the mixture m = Σ_m s_m p_m(k | x).
 
     Members that cannot integrate out missing values read rows in which the best model's conditional
     means replace the missing values.
@@ -84,6 +92,7 @@ class AveragedModel:
     doubt: float  # ε
     frequencies: Floats  # π  (K,)
     best: ClassModel  # the best single model with densities; it reads all columns
+    temperature: float = 1.0  # T
     allows_missing: bool = False
     has_posterior = True
 
@@ -98,11 +107,6 @@ class AveragedModel:
     @property
     def has_density(self) -> bool:
         return self.best.has_density
-
-    @property
-    def temperature(self) -> float:
-        """Temperature of the best model."""
-        return self.best.temperature
 
     def class_log_density(self, x: Array) -> Floats:
         """Return log p(x | k) of the best model, shape (n, K)."""
@@ -169,18 +173,16 @@ class AveragedModel:
 
     def _complete(self, rows: Array) -> Floats:
         """Return the posterior of rows without missing values, (n, K)."""
-        posterior = self._prior_part(len(rows))
+        mixture = np.zeros((len(rows), self.n_classes))
         for view, shares in _by_view(self.shares):
             seen = view.apply(rows)
             for share in shares:
-                p = share.model.posterior(seen)
-                posterior += (1 - self.doubt) * share.weight * p
-        return posterior
+                mixture += share.weight * share.model.posterior(seen)
+        return self._tempered(mixture)
 
     def _incomplete(self, rows: Array, filled: Array) -> Floats:
         """Return the posterior of rows with missing values, (n, K); ``filled`` has them filled."""
-        posterior = self._prior_part(len(rows))
-        nothing_observed = np.isnan(rows).all(1)
+        mixture = np.zeros((len(rows), self.n_classes))
         for view, shares in _by_view(self.shares):
             seen = view.apply(rows if shares[0].integrates else filled)
             for share in shares:
@@ -188,12 +190,17 @@ class AveragedModel:
                     p = share.model.allowing_missing().posterior(seen)
                 else:
                     p = share.model.posterior(seen)
-                    p[nothing_observed] = self.frequencies
-                posterior += (1 - self.doubt) * share.weight * p
+                mixture += share.weight * p
+        posterior = self._tempered(mixture)
+        posterior[np.isnan(rows).all(1)] = self.frequencies
         return posterior
 
-    def _prior_part(self, n_rows: int) -> Floats:
-        return np.tile(self.doubt * self.frequencies, (n_rows, 1))
+    def _tempered(self, mixture: Floats) -> Floats:
+        """Return ε π_k + (1 − ε) m_k^(1/T) / Σ_j m_j^(1/T), (n, K), for a mixture m."""
+        if self.temperature != 1:
+            mixture = mixture ** (1 / self.temperature)
+            mixture /= mixture.sum(1, keepdims=True)
+        return np.asarray(self.doubt * self.frequencies + (1 - self.doubt) * mixture)
 
 
 def _by_view(shares: Sequence[Share]) -> list[tuple[View, list[Share]]]:

@@ -50,7 +50,7 @@ def judge_learner(name: str, learner: Learner, cells: Cells, n_kept: int) -> lis
             log_loss_se=float(losses.log_loss_se[i]),
             view=learner.view,
         )
-        judged.append(Judged(candidate, losses.true_log[i]))
+        judged.append(Judged(candidate, losses.true_log[i], losses.log_posterior[:, i]))
     return judged
 
 

@@ -20,7 +20,7 @@ from suffice.discriminative.stopping import Stopping
 from suffice.selection.search.boosting import fit_boosting
 from suffice.selection.search.repeated_rows import distinct_table
 from suffice.selection.search.tree_growing import grow_extra_trees, grow_random_forest
-from suffice.selection.validation.fitting import fitted
+from suffice.selection.validation.fitting import fitted, weight_name
 from suffice.typing import SklearnClassifier
 
 _PLAIN = Plain()
@@ -59,7 +59,7 @@ class Learner(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForeignLearner:
-    """A scikit-learn classifier."""
+    """A scikit-learn classifier; one that takes no weights is corrected for those of classes."""
 
     estimator: SklearnClassifier
     settings = ("",)
@@ -75,7 +75,10 @@ class ForeignLearner:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             estimator = fitted(self.estimator, table.x, table.codes, table.weight)
-        return [ForeignModel(estimator, table.n_classes)]
+        class_weights = None
+        if table.weight is not None and weight_name(self.estimator) is None:
+            class_weights = table.class_weights / np.bincount(table.codes)
+        return [ForeignModel(estimator, table.n_classes, class_weights)]
 
 
 @dataclass(frozen=True, slots=True)

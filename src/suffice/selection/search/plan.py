@@ -65,6 +65,7 @@ class Choice:
 
     candidates: list[Candidate]  # best first
     members: tuple[Member, ...]  # the candidates with positive weight
+    temperature: float  # temperature of the average
     effort: str  # sentence on how many rows and folds were used
 
 
@@ -92,6 +93,7 @@ def choose(
     ranking = judge_views(cells, grids, n_kept, learners)
     moments: Mapping[int, Moments] = {}
     candidates: list[Candidate]
+    temperature = 1.0
     if ranking is None:
         view = grids[0].view
         candidates = [
@@ -99,6 +101,7 @@ def choose(
         ]
     elif n_kept > 1:
         candidates = ranking.with_shares()
+        temperature = ranking.temperature(candidates)
     else:
         candidates = [replace(ranking.candidates[0], weight=1.0)]
     if ranking is not None and rows.n_rows == table.n_rows:
@@ -106,6 +109,7 @@ def choose(
     return Choice(
         candidates=candidates,
         members=fit_candidates(candidates, table, moments),
+        temperature=temperature,
         effort=effort.describe(rows.n_rows),
     )
 
@@ -193,7 +197,8 @@ def judge_views(
             if losses is not None:
                 for i in range(len(losses)):
                     candidate = GaussianCandidate.judged(grid.view, grid.settings, losses, i)
-                    judged.append(Judged(candidate, losses.true_log[i]))
+                    log_posterior = losses.log_posterior[:, i]
+                    judged.append(Judged(candidate, losses.true_log[i], log_posterior))
         if not judged:
             return None
         for name, learner in learners.items():

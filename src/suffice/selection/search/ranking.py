@@ -7,27 +7,32 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from suffice.core.moments import Moments
-from suffice.selection.search.candidates import Candidate
+from suffice.selection.search.candidates import Candidate, doubt_of
+from suffice.selection.search.temperatures import best_temperature
 from suffice.typing import Floats
 
 _EM_STEPS = 300
 # members with a smaller share are dropped: they cost time and change almost nothing
 _NEGLIGIBLE = 0.02
+_TEMPERATURES = 2.0 ** np.linspace(-1, 1, 9)  # of the average
+_SPREAD = 0.2  # prior standard deviation of log T of the average
 
 
 class Judged(NamedTuple):
-    """A candidate, with log p(true class) for each held-out row."""
+    """A candidate, with its posteriors for each held-out row."""
 
     candidate: Candidate
-    true_log: Floats  # (n,)
+    true_log: Floats  # log p(true class)  (n,)
+    log_posterior: Floats  # log p(k | x)  (K, n)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """Candidates, best first, with log p(true class) for each held-out row."""
+    """Candidates, best first, with their posteriors for each held-out row."""
 
     candidates: tuple[Candidate, ...]
     true_log: Floats  # log p(true class)  (M, n)
+    log_posterior: Floats  # log p(k | x)  (M, K, n)
     weight: Floats  # weight of each row  (n,)
     # moments of these rows under each view, by the view's ``id``
     moments: Mapping[int, Moments]
@@ -45,6 +50,7 @@ class Ranking:
         return cls(
             candidates=tuple(each.candidate for each in ranked),
             true_log=np.stack([each.true_log[:n_rows] for each in ranked]),
+            log_posterior=np.stack([each.log_posterior[:, :n_rows] for each in ranked]),
             weight=weight[:n_rows],
             moments=moments,
         )
@@ -56,6 +62,30 @@ class Ranking:
             replace(candidate, weight=share)
             for candidate, share in zip(self.candidates, shares, strict=True)
         ]
+
+    def temperature(self, candidates: Sequence[Candidate]) -> float:
+        """Return the temperature of an average with the lowest log-loss of held-out rows.
+
+        The candidates have the order of the ranking, and weights. An average of several models is
+        less confident than its members, so the temperature is often below 1.
+        """
+        shares = np.array([candidate.weight for candidate in candidates])
+        members = np.flatnonzero(shares)
+        # m_k = Σ_m s_m p_m(k | x)
+        n_classes, n_rows = self.log_posterior[0].shape
+        mixture = np.zeros((n_classes, n_rows))
+        for m in members:
+            mixture += shares[m] * np.nan_to_num(np.exp(self.log_posterior[m]))
+        true = shares[members] @ np.exp(self.true_log[members])
+        doubt = doubt_of(n_rows)
+        losses = np.empty((1, len(_TEMPERATURES)))
+        for t, temperature in enumerate(_TEMPERATURES):
+            # p = (1 − ε) m_true^(1/T) / Σ_k m_k^(1/T) + ε / K
+            total = np.maximum(mixture ** (1 / temperature), np.finfo(float).tiny).sum(0)
+            p = (1 - doubt) * true ** (1 / temperature) / total + doubt / n_classes
+            losses[0, t] = np.average(-np.log(p), weights=self.weight)
+        _, best = best_temperature(losses, _TEMPERATURES, n_rows, _SPREAD)
+        return float(best[0])
 
     def averaged(self, chosen: Sequence[int]) -> Floats:
         """Return log p(true class) for the best average of some candidates, (n,)."""

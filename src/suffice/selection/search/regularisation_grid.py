@@ -45,6 +45,7 @@ class GridLosses:
     log_loss: Floats  # (S,)
     log_loss_se: Floats  # (S,)
     true_log: Floats  # log p(true class) of each row  (S, n)
+    log_posterior: Floats  # log p(k | x) of each row  (K, S, n)
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
@@ -57,6 +58,7 @@ class GridLosses:
             log_loss=np.concatenate([part.log_loss for part in parts]),
             log_loss_se=np.concatenate([part.log_loss_se for part in parts]),
             true_log=np.concatenate([part.true_log for part in parts]),
+            log_posterior=np.concatenate([part.log_posterior for part in parts], axis=1),
         )
 
     def __len__(self) -> int:
@@ -71,6 +73,7 @@ class GridLosses:
             log_loss=self.log_loss[settings],
             log_loss_se=self.log_loss_se[settings],
             true_log=self.true_log[settings],
+            log_posterior=self.log_posterior[:, settings],
         )
 
     def best(self, n: int) -> Self:
@@ -163,6 +166,7 @@ def judge_grid(
                 log_loss=losses.log_loss,
                 log_loss_se=losses.log_loss_se,
                 true_log=losses.true_log,
+                log_posterior=losses.log_posterior,
             )
             parts.append(part)
     return GridLosses.joined(parts) if parts else None
