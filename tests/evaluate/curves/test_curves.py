@@ -107,7 +107,7 @@ def test_a_perfect_and_a_reversed_score_have_areas_one_and_zero():
 
 
 def test_a_ranking_needs_both_sides_and_a_score_for_each_row():
-    with pytest.raises(InvalidInputError, match="one side has none"):
+    with pytest.raises(InvalidInputError, match="one side has no rows"):
         roc_curve([True, True], [0.1, 0.2])
     with pytest.raises(InvalidInputError, match="there are none"):
         precision_recall_curve([False, False], [0.1, 0.2])

@@ -105,7 +105,7 @@ def test_large_classes_are_sampled_and_the_result_says_so():
     found = normality(X, y, max_rows=500)
     assert found.n_used.tolist() == [500, 100]
     assert found.n_rows.tolist() == [2900, 100]
-    assert "a sample of 500 rows of larger classes" in str(found)
+    assert "a sample of 500 rows of each larger class" in str(found)
     again, other = normality(X, y, max_rows=500), normality(X, y, max_rows=500, random_state=9)
     assert found.statistics.tolist() == again.statistics.tolist()
     assert (found.statistics == other.statistics).tolist() == [False, True]
@@ -123,14 +123,15 @@ def test_small_classes_are_left_out_and_flat_ones_judged_where_they_vary():
     X, y = rng.standard_normal((71, 3)), np.repeat(["a", "b", "c", "d"], [30, 36, 4, 1])
     X[y == "b", 2] = 1e8 + 0.1
     with pytest.warns(
-        DegenerateDataWarning, match="normality for classes 'c', 'd': a class that"
+        DegenerateDataWarning,
+        match="classes 'c', 'd' cannot be tested for normality: a class that",
     ):
         found = normality(X, y)
     assert found.classes.tolist() == ["a", "b"]
     assert str(found).endswith(
-        "; only 2 of 3 directions vary in 'b'; too few rows to test 'c', 'd'"
+        "; class 'b' varies in only 2 of 3 directions; too few rows to test 'c', 'd'"
     )
-    with pytest.raises(InvalidInputError, match="use fewer columns, or collect more rows"):
+    with pytest.raises(InvalidInputError, match="Use fewer columns, or collect more rows"):
         normality(X[y == "c"], y[y == "c"])
 
 
@@ -168,7 +169,7 @@ def test_classes_that_vary_in_different_numbers_of_directions_are_not_told_one_n
     X, y = np.random.default_rng(7).standard_normal((90, 4)), np.repeat(["a", "b", "c"], 30)
     X[y == "b", 3] = 1.0
     X[y == "c", 2:] = 1.0
-    assert "; only 2 to 3 of 4 directions vary in 'b', 'c'" in str(normality(X, y))
+    assert "; classes 'b', 'c' vary in only 2 to 3 of 4 directions" in str(normality(X, y))
 
 
 def test_the_distribution_for_few_rows_is_that_of_simulated_statistics():

@@ -72,7 +72,7 @@ def test_a_sample_of_larger_classes_keeps_the_level():
         check = predictive_check(est, X, y, simulations=39, max_rows=40, random_state=seed)
         p.append(check.p_values)
     assert check.n_used.tolist() == [40, 40]
-    assert "a sample of 40 rows of larger classes" in str(check)
+    assert "a sample of 40 rows of each larger class" in str(check)
     p = np.array(p)
     assert (np.abs(p.mean(0) - 0.5125) < 3.5 * 0.29 / np.sqrt(50)).all()
 
@@ -169,9 +169,11 @@ def test_bad_input_is_refused_by_name(iris):
         predictive_check(object(), X, y)
     with pytest.raises(InvalidParameterError, match="at least 39"):
         predictive_check(est, X, y, simulations=5)
-    with pytest.raises(UnknownLabelError, match="labels 'rose'"):
+    with pytest.raises(UnknownLabelError, match="without rows of class 'rose'"):
         predictive_check(est, X[:2], ["setosa", "rose"])
-    with pytest.raises(FeatureMismatchError, match="3 features, the fit had 4"):
+    with pytest.raises(
+        FeatureMismatchError, match="3 features, but the model was fitted to 4"
+    ):
         predictive_check(est, X[:, :3], y)
     weighted = sf.LDA().fit(X, y, np.linspace(1, 2, 150))
     with pytest.raises(InvalidParameterError, match="fitted with weights"):

@@ -42,4 +42,4 @@ def test_each_row_compares_the_data_with_the_mean_of_the_replicates():
 
 
 def test_a_check_says_how_many_rows_it_looked_at():
-    assert "a sample of 400 rows of larger classes" in repr(check())
+    assert "a sample of 400 rows of each larger class" in repr(check())

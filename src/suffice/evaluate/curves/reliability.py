@@ -61,7 +61,8 @@ def reliability(
     event = np.asarray(happened, bool)
     if p.ndim != 1 or p.shape != event.shape or not p.size:
         raise InvalidInputError(
-            f"{event.shape} events for probabilities of shape {p.shape}: expected (n,) twice"
+            f"events have shape {event.shape} and probabilities have shape {p.shape}: give one "
+            "event and one probability for each row, (n,)"
         )
     invalid = np.flatnonzero(~((p >= 0) & (p <= 1)))
     if len(invalid):
@@ -69,7 +70,7 @@ def reliability(
             f"the probability of row {invalid[0]} is {p[invalid[0]]}: expected a number in [0, 1]"
         )
     if bins < 1:
-        raise InvalidParameterError(f"bins={bins}: at least one is needed")
+        raise InvalidParameterError(f"bins must be at least 1, got {bins}")
     w = as_weights(sample_weight, len(p))
     if w is None:
         w = np.ones(len(p))

@@ -51,7 +51,8 @@ def roc_curve(
     sweep = _swept(positive, score, sample_weight)
     if sweep.hits[0] == 0 or sweep.alarms[0] == 0:
         raise InvalidInputError(
-            "a ROC curve needs rows of the class and rows of another: one side has none"
+            "a ROC curve needs rows of the class and rows of other classes, but one side has no "
+            "rows: pass rows of both"
         )
     return RocCurve(
         false_positive=np.append(0.0, sweep.alarms[::-1] / sweep.alarms[0]),
@@ -81,7 +82,10 @@ def precision_recall_curve(
     # Davis & Goadrich (2006), *ICML*, 233–240
     sweep = _swept(positive, score, sample_weight)
     if sweep.hits[0] == 0:
-        raise InvalidInputError("precision and recall need rows of the class: there are none")
+        raise InvalidInputError(
+            "precision and recall need rows of the class, but there are none: pass rows of this "
+            "class"
+        )
     precision = (sweep.hits / (sweep.hits + sweep.alarms))[::-1]
     return PrecisionRecallCurve(
         precision=precision,

@@ -10,7 +10,7 @@ from suffice.core.decision.error_intervals import LEVEL
 from suffice.core.linalg import resolved, scaled_cholesky
 from suffice.core.model.covariance import FullCovariance
 from suffice.core.moments import Moments
-from suffice.core.text.lists import python_scalar, quoted
+from suffice.core.text.lists import noun_for, python_scalar, quoted
 from suffice.core.text.numbers import number, p_statement
 from suffice.core.text.tables import Row
 from suffice.errors import DegenerateDataWarning, InvalidInputError, warn
@@ -171,7 +171,7 @@ class BoxM(Diagnostic):
                 f"{number(self.statistic)}); drop the rows or columns with missing cells"
             )
         elif not self.counts_rows:
-            verdict = f"Equal covariances: {NOT_COUNTS} (Box's M = {number(self.statistic)})"
+            verdict = f"Equal covariances {NOT_COUNTS} (Box's M = {number(self.statistic)})"
         elif self.p_value > LEVEL:
             verdict = f"Equal covariances: no evidence against them ({test})"
         else:
@@ -183,13 +183,17 @@ class BoxM(Diagnostic):
         remarks = []
         if self.inflation > HEAVY_TAILS:
             remarks.append(
-                "heavy tails: p ≤ 0.05 occurs in at most 5 %, often in fewer than 1 %"
+                "with tails this heavy, the test is cautious: if the covariances are equal, p ≤ "
+                "0.05 occurs in at most 5 % of tables, often in fewer than 1 %"
             )
         if np.isnan(self.inflation) and not self.has_missing:
-            remarks.append("classes taken as normal: the sums have no fourth moments")
+            remarks.append(
+                "the test assumes normal classes, because the sums have no fourth moments"
+            )
         if len(self.left_out):
             remarks.append(
-                f"classes left out: {quoted(self.left_out)}, of singular covariance"
+                f"{noun_for(len(self.left_out), 'class')} {quoted(self.left_out)} left out, "
+                "because the covariance is singular"
             )
         remarks += column_remarks(self.left_out_columns, weighted=self.weighted)
         return "; ".join([verdict, *remarks])
@@ -335,14 +339,16 @@ def _full_rank_classes(moments: Moments, present: Codes) -> Codes:
     codes = np.array([k for k in present if _has_full_rank(moments, k)], np.intp)
     singular = quoted(np.setdiff1d(moments.classes[present], moments.classes[codes]))
     if len(codes) < 2:
+        treated = ". Weights are treated as counts of rows" if is_weighted(moments) else ""
         raise InvalidInputError(
-            "at least two classes must have a covariance of full rank; singular are those of "
-            f"{singular}: drop columns (moments.select) or collect more rows than the "
-            f"{moments.n_features} features; weights are taken as counts"
+            "the test needs at least 2 classes whose covariance has full rank, but the covariance "
+            f"of {singular} is singular: drop columns (moments.select), or collect more rows than "
+            f"there are features ({moments.n_features:,}) in each class{treated}"
         )
     if len(codes) < len(present):
         warn(
-            f"Box's M leaves out the classes {singular}: their covariance is singular",
+            f"Box's M leaves out {noun_for(len(present) - len(codes), 'class')} {singular}, "
+            "because the covariance is singular",
             DegenerateDataWarning,
         )
     return codes

@@ -188,8 +188,8 @@ def calibration(
     bad = np.flatnonzero(~(np.abs(p.sum(1) - 1) < 1e-6))
     if len(bad):
         raise InvalidInputError(
-            f"posteriors of row {bad[0]} sum to {p[bad[0]].sum():g}: expected 1, the sum of the "
-            "probabilities of all classes"
+            f"posteriors of row {bad[0]} sum to {p[bad[0]].sum():g}, but the probabilities of all "
+            "classes must sum to 1"
         )
     if simulations < 19:
         raise InvalidParameterError(

@@ -10,7 +10,7 @@ from suffice.core.decision.error_intervals import LEVEL
 from suffice.core.linalg import dependent_columns
 from suffice.core.model.covariance import FullCovariance
 from suffice.core.moments import Moments
-from suffice.core.text.lists import quoted
+from suffice.core.text.lists import noun_for, quoted
 from suffice.core.text.numbers import p_statement
 from suffice.core.text.tables import Row
 from suffice.errors import InvalidInputError
@@ -86,7 +86,7 @@ class ClassSeparation(Diagnostic):
             )
             return "; ".join([verdict, *remarks])
         if not self.counts_rows:
-            verdict = f"Class means: {NOT_COUNTS} (Wilks' lambda = {self.wilks_lambda:.4g})"
+            verdict = f"Class means {NOT_COUNTS} (Wilks' lambda = {self.wilks_lambda:.4g})"
             return "; ".join([verdict, *remarks])
         verdict = "No evidence that the class means differ"
         if self.p_value <= LEVEL:
@@ -128,9 +128,10 @@ def class_separation(moments: Moments) -> ClassSeparation:
     v = moments.total_weight - q - 1
     if left_out and _total_rank(moments) > d:
         raise InvalidInputError(
-            f"columns {quoted(left_out)} differ between classes but not within them, alone or "
-            "combined with others: they separate classes without error, so that no test applies; "
-            "drop them (moments.select)"
+            f"{noun_for(len(left_out), 'column')} {quoted(left_out)}, alone or combined with "
+            f"others, {'differs' if len(left_out) == 1 else 'differ'} between classes but not "
+            "within them. No test applies to classes that are separated without error: drop such "
+            "columns (moments.select)"
         )
     roots = _roots(used, v)
     # t = √((d²q² − 4) / (d² + q² − 5)), or 1

@@ -51,8 +51,8 @@ class Suspect:
     def sentence(self) -> str:
         """The reason and what to do about it."""
         return (
-            f"Column {self.column!r} {self.why}: make sure that it is known before the class is, "
-            "or leave it out."
+            f"Column {self.column!r} {self.why}: make sure that the column is known before the "
+            "class is, or leave it out."
         )
 
 

@@ -12,7 +12,7 @@ from suffice.core.moments.whole_weights import has_whole_weights
 from suffice.core.table.matrix import refuse_unusable
 from suffice.core.table.sampling import ranks_within
 from suffice.core.table.table import Table
-from suffice.core.text.lists import quoted
+from suffice.core.text.lists import counted, noun_for, quoted
 from suffice.core.text.tables import Tabled
 from suffice.errors import (
     DegenerateDataWarning,
@@ -31,7 +31,7 @@ class Diagnostic(Tabled):
 
 # Every verdict on a weighted fit ends with this remark. Weights of arbitrary scale make p-values
 # too small, unless they sum to the effective number of rows, (Σw)²/Σw² (Kish 1965).
-WEIGHTS_REMARK = "weights taken as counts of rows: multiply other weights by Σw/Σw²"
+WEIGHTS_REMARK = "weights are treated as counts of rows; multiply other weights by Σw/Σw²"
 NOT_COUNTS = "not tested: the weights do not count rows"
 
 
@@ -46,7 +46,9 @@ def finite_table(X: RowsLike, y: LabelsLike) -> Table:
     """Return rows with their classes; raise if there are no rows or non-finite values."""
     table = Table.of(X, y)
     if table.n_rows == 0:
-        raise InvalidInputError("X has no rows: a diagnostic needs at least one")
+        raise InvalidInputError(
+            "X has no rows, but a diagnostic needs at least 1 row: pass rows"
+        )
     if table.x.dtype.kind == "f" and not np.isfinite(table.x).all():
         refuse_unusable(table.x, table.names)
     return table
@@ -90,23 +92,29 @@ def usable_columns(moments: Moments) -> tuple[Moments, tuple[str, ...]]:
     n_varying = len(_varying(moments))
     degrees = moments.total_weight - n_classes
     if degrees < max(n_varying, 1):
+        is_one = degrees == 1
+        treated = ". Weights are treated as counts of rows" if is_weighted(moments) else ""
         raise InvalidInputError(
-            f"weight {moments.total_weight:g} in {n_classes} classes leaves {degrees:g} degrees of "
-            f"freedom for {n_varying} features: use fewer features (moments.select) or more rows; "
-            "weights are taken as counts"
+            f"{moments.total_weight:g} rows in {n_classes} classes leave {degrees:g} "
+            f"{'degree' if is_one else 'degrees'} of freedom, which is not enough for "
+            f"{counted(n_varying, 'feature')} that vary within classes: use more rows, or fewer "
+            f"features (moments.select){treated}"
         )
     kept = independent_columns(moments)
     if len(kept) == moments.n_features:
         return moments, ()
     names = names_of(moments)
     left_out = tuple(name for j, name in enumerate(names) if j not in kept)
-    message = (
-        f"columns {quoted(left_out)} left out: constant within classes, or combinations of "
-        "others"
-    )
     if len(kept) == 0:
-        raise InvalidInputError(message)
-    warn(message, DegenerateDataWarning)
+        raise InvalidInputError(
+            f"no column varies within classes, so there is nothing to test: {quoted(left_out)}"
+        )
+    be, pronoun = ("is", "it") if len(left_out) == 1 else ("are", "they")
+    reason = f"{pronoun} {be} constant within classes, or can be computed from other columns"
+    warn(
+        f"{noun_for(len(left_out), 'column')} {quoted(left_out)} {be} left out, because {reason}",
+        DegenerateDataWarning,
+    )
     return replace(moments, feature_names=names).select(kept), left_out
 
 
@@ -139,4 +147,4 @@ def sample_remarks(n_used: Codes, n_rows: Codes) -> list[str]:
     larger = n_used[n_used < n_rows]
     if len(larger) == 0:
         return []
-    return [f"a sample of {larger.max()} rows of larger classes"]
+    return [f"a sample of {larger.max():,} rows of each larger class"]

@@ -224,8 +224,11 @@ class Normality(Diagnostic):
             low = self.directions[flat].min()
             high = self.directions[flat].max()
             n_varying = f"{low}" if low == high else f"{low} to {high}"
-            names = quoted(self.classes[flat])
-            remarks.append(f"only {n_varying} of {self.n_features} directions vary in {names}")
+            names = f"{noun_for(int(flat.sum()), 'class')} {quoted(self.classes[flat])}"
+            verb = "varies" if flat.sum() == 1 else "vary"
+            remarks.append(
+                f"{names} {verb} in only {n_varying} of {self.n_features} directions"
+            )
         if len(self.left_out):
             remarks.append(f"too few rows to test {quoted(self.left_out)}")
         return "; ".join([f"{verdict} ({p_statement(self.p_value)})", *remarks])
@@ -278,14 +281,15 @@ def normality(
             tested_rows.append(_tested_class(x, z))
     if not is_tested.any():
         raise InvalidInputError(
-            f"no test of normality for classes {quoted(classes)}: a class that varies in r "
-            "directions needs at least 1.2 r + 2 rows, and at least 8: use fewer columns, or "
+            "no class has enough rows for a test of normality: a class that varies in r "
+            "directions needs at least 1.2 r + 2 rows, and at least 8. Use fewer columns, or "
             "collect more rows"
         )
     if not is_tested.all():
         warn(
-            f"no test of normality for classes {quoted(classes[~is_tested])}: a class that varies "
-            "in r directions needs at least 1.2 r + 2 rows, and at least 8",
+            f"{noun_for(int((~is_tested).sum()), 'class')} {quoted(classes[~is_tested])} cannot "
+            "be tested for normality: a class that varies in r directions needs at least 1.2 r + "
+            "2 rows, and at least 8",
             DegenerateDataWarning,
         )
     n_rows = np.bincount(table.codes, minlength=len(classes))

@@ -14,7 +14,7 @@ from suffice.core.model import GaussianModel
 from suffice.core.moments import Moments
 from suffice.core.table.matrix import as_matrix
 from suffice.core.table.table import Table
-from suffice.core.text.lists import python_scalar, quoted
+from suffice.core.text.lists import counted, noun_for, python_scalar, quoted
 from suffice.core.text.numbers import p_statement
 from suffice.core.text.tables import Row
 from suffice.errors import (
@@ -256,7 +256,8 @@ def predictive_check(
     _gaussian_model(estimator)
     if is_weighted(estimator.moments_):
         raise InvalidParameterError(
-            "the estimator was fitted with weights, which cannot be simulated: fit it without them"
+            "the estimator was fitted with weights, which cannot be simulated: fit it without "
+            "weights"
         )
     table = _with_known_classes(estimator, X, y)
     estimator, x, left_out = _with_varying_columns(estimator, table.x)
@@ -271,8 +272,8 @@ def predictive_check(
     present = np.flatnonzero(n_rows)
     if len(rows) <= len(present):
         raise InvalidInputError(
-            f"not enough rows to test: {len(rows)} rows of {len(present)} classes leave nothing "
-            "to compare with the model; give more rows"
+            f"{counted(len(rows), 'row')} of {counted(len(present), 'class')} leave nothing to "
+            "compare with the model: give more rows than classes"
         )
     model = _gaussian_model(estimator)
     discrepancies = [discrepancy(model, rows, sample.codes, present)]
@@ -325,7 +326,8 @@ def _with_varying_columns(
     names = names_of(moments)
     if len(kept) == 0:
         raise InvalidInputError(
-            f"none of the columns {quoted(names)} varies within classes: nothing to compare"
+            f"none of the columns {quoted(names)} varies within classes, so there is nothing to "
+            "compare with the model"
         )
     left_out = tuple(name for j, name in enumerate(names) if j not in kept)
     fewer = replace(moments, feature_names=names).select(kept)
@@ -338,11 +340,13 @@ def _with_known_classes(estimator: GaussianEstimator, X: RowsLike, y: LabelsLike
     unknown = table.classes[~np.isin(table.classes, estimator.classes_)]
     if len(unknown):
         raise UnknownLabelError(
-            f"labels {quoted(unknown)} are not among those of the fit: drop their rows"
+            f"the model was fitted without rows of {noun_for(len(unknown), 'class')} "
+            f"{quoted(unknown)}: drop such rows"
         )
     if table.n_features != estimator.model_.n_features:
         raise FeatureMismatchError(
-            f"X has {table.n_features} features, the fit had {estimator.model_.n_features}"
+            f"X has {counted(table.n_features, 'feature')}, but the model was fitted to "
+            f"{estimator.model_.n_features:,}: pass the features of the fit, in the same order"
         )
     codes = np.searchsorted(estimator.classes_, table.classes)
     return replace(table, classes=estimator.classes_, codes=codes[table.codes])
