@@ -63,9 +63,15 @@ def test_options_are_listed_in_sections_with_whole_phrases():
                 assert param.help.endswith("."), param.name
 
 
+@pytest.mark.parametrize("each", [suffice, *commands_with_options()], ids=lambda c: c.name)
+def test_help_is_at_most_80_columns_wide(each):
+    text = each.get_help(click.Context(each, terminal_width=80))
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_shows_examples(name, ok):
-    text = ok(name, "--help")
+    text = re.sub(r" \\\n +", " ", ok(name, "--help"))  # lines that go on
     assert "Examples:" in text
     assert all(f"  {example}\n" in text for example in examples(name))
     assert examples(name)

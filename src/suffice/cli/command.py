@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import re
 import shlex
 import sys
 import traceback
@@ -23,6 +24,7 @@ from suffice.errors import InvalidParameterError, SufficeError, SufficeWarning
 from suffice.persistence.links import followed
 
 _LEAST_MEMORY = 1536 << 20  # least address space, in bytes
+_WIDTH_OF_EXAMPLES = 78  # of a terminal of 80 columns, after the indentation of the help
 
 
 class Command(click.Command):
@@ -96,6 +98,16 @@ class Command(click.Command):
                 with formatter.section(title):
                     formatter.write_dl(lines)
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples; long ones continue on the next line, as a shell reads them."""
+        del ctx
+        lines = [
+            part for line in (self.epilog or "").splitlines() for part in _continued(line)
+        ]
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text("\n".join(lines))
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn any exception into one line and an exit code."""
         debug = ctx.params.pop("debug")
@@ -131,6 +143,19 @@ class Command(click.Command):
                 traceback.print_exc(file=sys.stderr)
             terminal.error(without_passwords(error_message(error)))
             ctx.exit(1)
+
+
+def _continued(line: str) -> list[str]:
+    """Return a line of an example, broken before options if it is too long for a terminal."""
+    lines = []
+    current, *options = re.split(r" (?=-)", line)
+    for option in options:
+        if len(f"{current} {option} \\") > _WIDTH_OF_EXAMPLES:
+            lines.append(f"{current} \\")
+            current = f"      {option}"
+        else:
+            current = f"{current} {option}"
+    return [*lines, current]
 
 
 def _refuse_little_memory() -> None:
