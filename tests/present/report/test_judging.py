@@ -13,10 +13,13 @@ from sklearn.tree import DecisionTreeClassifier
 import suffice as sf
 from suffice.core.decision.predictions import Predictions
 from suffice.core.table.sampling import stratified_sample
+from suffice.evaluate.comparison import comparison
 from suffice.evaluate.comparison.comparison import compared, folds_for
-from suffice.evaluate.comparison.models import parse_models
-from suffice.present.report import build
+from suffice.evaluate.comparison.fit_times import FitSize
+from suffice.evaluate.comparison.models import ComparedModel, parse_models
+from suffice.present.report import build, findings
 from suffice.present.report.documented_table import DocumentedTable
+from suffice.present.report.findings import ReportSettings
 
 FITS: Counter[str] = Counter()
 
@@ -113,3 +116,22 @@ def test_rows_of_numbers_are_held_once_however_many_there_are():
     x[3, 1] = np.nan
     holed = DocumentedTable.of(pl.DataFrame(x, schema=["a", "b", "c"]), np.arange(500) % 2)
     assert [int(p.empty.sum()) for p in holed.profiles] == [0, 1, 0]
+
+
+def test_boosting_libraries_join_reports_and_comparisons_where_installed(monkeypatch):
+    def boosters(seed):
+        assert seed == 7
+        return (ComparedModel("LightGBM", sf.LDA()),)
+
+    monkeypatch.setattr(findings, "installed_boosters", boosters)
+    monkeypatch.setattr(comparison, "installed_boosters", boosters)
+    size = FitSize(100, 4, 2)
+    names = [model.name for model in ReportSettings(seed=7).members(10, size)[0]]
+    assert {"AutoClassifier", "LightGBM", "gradient boosting"} <= set(names)
+    for chosen in ({"models": ["LDA"]}, {"fast": True}):
+        members, _ = ReportSettings(seed=7, **chosen).members(10, size)
+        assert "LightGBM" not in [model.name for model in members]
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    compared = sf.compare(rng.normal(size=(40, 2)) + y[:, None], y, cv=2, random_state=7)
+    assert {outcome.name for outcome in compared.outcomes} == set(names)

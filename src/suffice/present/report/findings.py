@@ -38,7 +38,12 @@ from suffice.evaluate.comparison.judging import (
 )
 from suffice.evaluate.comparison.learning_curve import Growth, growth
 from suffice.evaluate.comparison.model_size import n_parameters
-from suffice.evaluate.comparison.models import ComparedModel, ModelsLike, parse_models
+from suffice.evaluate.comparison.models import (
+    ComparedModel,
+    ModelsLike,
+    installed_boosters,
+    parse_models,
+)
 from suffice.evaluate.comparison.paired import ChoiceEstimate
 from suffice.evaluate.comparison.real_errors import real_errors, suggested_groups
 from suffice.evaluate.comparison.verdict import Verdict, verdict_on
@@ -166,6 +171,7 @@ class ReportSettings:
         if is_first_look:
             members, slow = affordable(members, n_fits, size)
         if models is None:
+            members = (*members, *installed_boosters(self.seed))
             members, slow = affordable(members, n_fits, size)
             if not any(member.name in SEARCHING_MODELS for member in members):
                 closed, too_slow = affordable(_models_without_search(), n_fits, size)
