@@ -1,3 +1,4 @@
+import base64
 import json
 import re
 from pathlib import Path
@@ -213,6 +214,23 @@ def test_new_rows_are_read_as_the_table_wrote_its_numbers(run, tmp_path, monkeyp
     result = run("report", "old.csv", "-t", "t", "--against", "new.csv", "--fast")
     assert result.exit_code == 0, result.output
     assert seen[0].rows["x"].to_list()[:2] == [2_101, 3_102]
+
+
+def test_the_saved_model_reads_numbers_as_the_table_wrote_them(run, ok, refused):
+    rows = "".join(f"{2 + i % 2}.{100 + i},25;{'uv'[i % 2]}\n" for i in range(60))
+    Path("old.csv").write_text(f"x;t\n{rows}")
+    ok("report", "old.csv", "-t", "t", "--fast", "-o", "old.html")
+    Path("new.csv").write_text("x\n2.150\n3.150\n")
+    answers = ok("predict", "old.suffice", "new.csv").splitlines()[1:]
+    assert [line.split(",")[0] for line in answers] == ["u", "v"]
+    Path("other.csv").write_text("x\n2150.25\n")
+    assert "'2150.25'" in refused("predict", "old.suffice", "other.csv")
+    link = re.search(
+        r'<a download="old.suffice"[^>]*base64,([^"]*)"', Path("old.html").read_text()
+    )
+    assert link is not None
+    Path("embedded.suffice").write_bytes(base64.b64decode(link[1]))
+    assert "'2150.25'" in refused("predict", "embedded.suffice", "other.csv")
 
 
 @pytest.mark.parametrize("spelling", ["", "NA", "?"])

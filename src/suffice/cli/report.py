@@ -37,7 +37,7 @@ from suffice.core.text.lists import printable, without_passwords
 from suffice.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from suffice.core.table.notation import Notation
+    from suffice.core.table.notation import Notations
     from suffice.present.report.build import Report
     from suffice.present.report.documented_table import DocumentedTable
     from suffice.present.report.findings import ReportSettings
@@ -175,7 +175,8 @@ def _written_report(
     table, notations = _documented_table(data, stem, request.groups, request.time)
     new_rows = None
     if request.against is not None:
-        new_data = replace(data, name=request.against, notations=notations)
+        common = notations.common() if notations else {}
+        new_data = replace(data, name=request.against, notations=common)
         new_rows = _new_rows(new_data, table)
     if not request.replaces:
         page = _unused_path(page, terminal)
@@ -185,6 +186,7 @@ def _written_report(
         model=model.name,
         seed=request.settings.seed,
         reading=_reading_code(data, table),
+        notations=notations,
     )
     result = build.report_of(table, request.settings, provenance, new_rows)
     saved: Path | None = model
@@ -360,8 +362,8 @@ def _stem(name: str) -> str:
 
 def _documented_table(
     data: Data, name: str, groups: str | None, time: str | None
-) -> tuple[DocumentedTable, dict[str, Notation]]:
-    """Return the rows with their names, and the notation of numbers and dates in their file.
+) -> tuple[DocumentedTable, Notations | None]:
+    """Return the rows with their names, and the notations of numbers and dates in their file.
 
     Notes on what is left out also go on the page.
     """
@@ -395,7 +397,7 @@ def _documented_table(
     )
     all_notes = (*notes, *documented.notes)
     named = replace(documented, id_name=ids.name.lstrip("\0"), notes=all_notes)
-    return named, chunk.notations.common() if chunk.notations else {}
+    return named, chunk.notations
 
 
 def _as_note(message: str, file: str) -> str:

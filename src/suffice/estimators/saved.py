@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.core.decision.classifier import Classifier
 from suffice.core.table.labels import as_labels
+from suffice.core.table.notation import Notations
 from suffice.errors import InvalidParameterError
 from suffice.estimators.encoder import TableEncoder
 from suffice.estimators.linear import LinearDecisions
@@ -92,11 +93,15 @@ class SavedClassifier(PosteriorMixin):
         return self
 
 
-def portable(fitted: Any) -> PredictorMixin:
-    """Return a fitted classifier as one that can be saved; raise if no file can hold it."""
-    if isinstance(fitted, PredictorMixin):
-        return fitted
-    return SavedClassifier.of(fitted)
+def portable(fitted: Any, notations: Notations | None = None) -> PredictorMixin:
+    """Return a fitted classifier as one that can be saved; raise if no file can hold it.
+
+    ``notations`` say how the text file of its rows writes numbers and dates.
+    """
+    model = fitted if isinstance(fitted, PredictorMixin) else SavedClassifier.of(fitted)
+    if notations is not None:
+        model._notations = notations
+    return model
 
 
 def _parts(fitted: Any) -> PortableParts:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suffice.core.progress import Progress, Wish
+from suffice.core.table.notation import Notations
 from suffice.errors import InvalidParameterError
 from suffice.estimators.saved import portable
 from suffice.evaluate.comparison import Comparison
@@ -58,6 +59,7 @@ class Report:
     comparison: Comparison
     version: str
     judgement: Findings  # everything on the page: verdict, checks, importance, learning curve
+    notations: Notations | None = None  # how the file of the rows writes numbers and dates
     saved: list[Path] = field(default_factory=list)  # files written so far
 
     @property
@@ -91,7 +93,7 @@ class Report:
         scikit-learn, LightGBM, XGBoost and CatBoost that predict probabilities. Other models raise
         an error.
         """
-        portable(self.estimator).save(path)
+        portable(self.estimator, self.notations).save(path)
 
     def __repr__(self) -> str:
         return f"Report({self.title}: {self.verdict})"
@@ -241,6 +243,7 @@ def report_of(
         version=version("suffice"),
         # a page cannot hold a million rows
         judgement=replace(findings, data=sample, fold_models=()),
+        notations=None if provenance is None else provenance.notations,
     )
 
 

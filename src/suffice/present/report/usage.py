@@ -18,6 +18,7 @@ from sklearn.base import clone
 
 import suffice
 from suffice.core.table.matrix import taken
+from suffice.core.table.notation import Notations
 from suffice.core.text.numbers import cell, exact_number, percent
 from suffice.errors import SufficeError
 from suffice.estimators.saved import portable
@@ -42,11 +43,12 @@ class Provenance:
     seed: int = 0
     # Python code that reads X and y, if the rows come from a file
     reading: str | None = None
+    notations: Notations | None = None  # how that file writes numbers and dates
 
 
 def usage(findings: Findings, provenance: Provenance) -> Section:
     """Return the section on commands, code and files."""
-    model_file = _model_file(findings.estimator)
+    model_file = _model_file(findings.estimator, provenance.notations)
     blocks: list[Block] = [
         Paragraph(_where_the_model_is(findings, provenance, model_file), "lead")
     ]
@@ -89,11 +91,11 @@ def _works(call: Callable[[], object]) -> bool:
     return True
 
 
-def _model_file(estimator: Any) -> bytes | None:
+def _model_file(estimator: Any, notations: Notations | None) -> bytes | None:
     """Return the content of a classifier's file; None if it cannot be saved as one."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.suffice")
-        if not _works(lambda: portable(estimator).save(path)):
+        if not _works(lambda: portable(estimator, notations).save(path)):
             return None
         return path.read_bytes()
 
