@@ -144,7 +144,10 @@ def _cell(kind: int, dialect: Dialect, rng: np.random.Generator) -> tuple[str, V
         (f"{-whole}", -float(whole)),
         (f"{10 * size:.17g}", float(f"{10 * size:.17g}")),
         (f"{1_002_003 * whole:,}".replace(",", dialect.thousands), 1_002_003.0 * whole),
-        (f"{whole} 000" if dialect.thousands == " " else str(1000 * whole), 1000.0 * whole),
+        (
+            f"{whole + 1} 000" if dialect.thousands == " " else f"{whole + 1}000",
+            1000.0 * (whole + 1),
+        ),
     )
     return pairs[kind]
 
