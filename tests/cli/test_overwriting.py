@@ -4,10 +4,13 @@ import json
 import os
 from pathlib import Path
 
+import click
 import pytest
 
 import suffice as sf
 from suffice import datasets
+from suffice.cli.group import suffice
+from suffice.cli.options import OutputFile
 
 
 @pytest.fixture
@@ -135,7 +138,44 @@ EXISTING = {
     "plot": ("plot", "roc", "iris", "-o", "page.svg"),
     "report": ("report", "iris", "-o", "page.md"),
     "lab": ("lab", "--save", "page.html"),
+    "lecture": ("lecture", "iris", "-o", "page.html"),
+    "drift": ("drift", "m.suffice", "iris", "-o", "page.svg"),
+    "compare, figure": ("compare", "iris", "-m", "lda", "--plot", "page.svg"),
+    "forget, receipt": (
+        *("forget", "i.moments", "j.moments", "-o", "rest.moments"),
+        *("--receipt", "mine.csv"),
+    ),
+    "grid": ("grid", "iris", "-o", "mine.csv"),
+    "datasets": ("datasets", "iris", "-o", "mine.csv"),
+    "store fit": ("store", "fit", "days", "-o", "mine.csv"),
+    "store total": ("store", "total", "days", "-o", "mine.csv"),
+    "store receipts": ("store", "receipts", "days", "--number", "1", "-o", "mine.csv"),
+    "mask": (
+        *("mask", "i.moments", "--party", "a", "--key", "mine.csv", "--peers", "mine.csv"),
+        *("--round", "1", "-o", "page.md"),
+    ),
 }
+
+
+def outputs_of(command, path=()):
+    """Yield each command that writes files, with the options that name them."""
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            yield from outputs_of(
+                command.get_command(click.Context(command), name), (*path, name)
+            )
+    elif options := [p for p in command.params if isinstance(p.type, OutputFile)]:
+        yield " ".join(path), {option.opts[-1] for option in options}
+
+
+def test_every_output_of_every_command_is_tried():
+    known = {"--output": "-o"}
+    for name, options in outputs_of(suffice):
+        if name == "key":  # a key is never replaced
+            continue
+        tried = [args for args in EXISTING.values() if " ".join(args).startswith(f"{name} ")]
+        for option in options:
+            assert any(known.get(option, option) in args for args in tried), (name, option)
 
 
 @pytest.mark.parametrize("case", EXISTING)
@@ -187,5 +227,5 @@ def test_a_link_to_itself_is_no_output(refused, files, case):
 
 def test_a_store_is_no_file(refused, files):
     line = refused("store", "add", "mine.csv", "mine.csv", "-t", "species")
-    assert "mine.csv is a file, and a store is a folder" in line
+    assert "mine.csv is a file, but a store is a folder" in line
     assert Path("mine.csv").read_bytes() == files["mine.csv"]
