@@ -88,6 +88,15 @@ def scaled_cholesky(sigma: Floats) -> Floats | None:
     return np.asarray(scale[:, None] * lower)
 
 
+def cholesky_in_place(matrix: Floats) -> Floats:
+    """Return lower L with L Lᵀ = A in the memory of A; A must be far from singular."""
+    # LAPACK reads columns first: it sees Aᵀ = A, and its upper factor is Lᵀ
+    upper, info = lapack.dpotrf(matrix.T, lower=0, overwrite_a=1)
+    if info != 0:
+        raise np.linalg.LinAlgError(f"matrix is not positive definite at {info - 1}")
+    return np.asarray(upper.T)
+
+
 def inverse_lower(factor: Floats) -> Floats:
     """Return L⁻¹ for a lower triangular L, stored with zeros in its upper triangle."""
     inverse, info = lapack.dtrtri(factor, lower=1)
@@ -99,6 +108,14 @@ def inverse_lower(factor: Floats) -> Floats:
 def solve_lower(factor: Floats, b: Floats) -> Floats:
     """Return L⁻¹ b for a lower triangular L."""
     solution, info = lapack.dtrtrs(factor.T, b, lower=0, trans=1)
+    if info != 0:
+        raise np.linalg.LinAlgError(f"triangular factor is singular at {info - 1}")
+    return np.asarray(solution)
+
+
+def solve_lower_transposed(factor: Floats, b: Floats) -> Floats:
+    """Return L⁻ᵀ b for a lower triangular L."""
+    solution, info = lapack.dtrtrs(factor.T, b, lower=0)
     if info != 0:
         raise np.linalg.LinAlgError(f"triangular factor is singular at {info - 1}")
     return np.asarray(solution)

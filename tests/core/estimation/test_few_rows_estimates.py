@@ -10,9 +10,13 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import StratifiedKFold
 
 import suffice as sf
-from suffice.core.estimation.few_rows_estimates import FewRows, GroupSpectrum
+from suffice.core.estimation.few_rows_estimates import FewRows, GroupGram
 from suffice.core.estimation.settings import Settings
-from suffice.core.model.few_rows_covariance import LowRankCovariance, NestedCovariance
+from suffice.core.model.few_rows_covariance import (
+    LowRankCovariance,
+    NestedCovariance,
+    ShrunkRowsCovariance,
+)
 from suffice.errors import (
     DegenerateDataWarning,
     ForgetError,
@@ -69,7 +73,7 @@ def test_models_of_rows_equal_those_of_dense_sums(model, weighted):
     dense = fitted(model, sf.Moments.of(X, y, w, storage="per-class", fourth=True))
     new_rows, _, _ = wide_table(2, n_rows=7)
     kinds = {type(covariance) for covariance in few.model_.density.covariances}
-    assert kinds <= {LowRankCovariance, NestedCovariance}
+    assert kinds <= {LowRankCovariance, NestedCovariance, ShrunkRowsCovariance}
     a = few.model_.class_log_density(new_rows)
     assert_close(a, dense.model_.class_log_density(new_rows))
     assert_close(few.predict_log_proba(new_rows), dense.predict_log_proba(new_rows), 1e-8)
@@ -343,4 +347,47 @@ def test_the_spectrum_of_repeated_rows_has_as_many_eigenvalues_as_their_rank():
     )
     group_of = np.arange(2)
     few = FewRows.of(moments, group_of, Settings(shrinkage=0.5).regularisation)
-    assert [len(GroupSpectrum.of(few, g).gram_eigenvalues) for g in group_of] == [7, 7]
+    assert [len(GroupGram.of(few, g).spectrum().gram_eigenvalues) for g in group_of] == [7, 7]
+
+
+@given(
+    seed=st.integers(0, 1_000),
+    n_rows=st.integers(6, 20),
+    pooling=st.sampled_from([0.0, 0.4]),
+    gamma=st.sampled_from([0.01, 0.3, 0.9, 1.0]),
+    weighted=st.booleans(),
+)
+@settings(max_examples=25, deadline=None)
+def test_one_shrinkage_needs_no_eigenvalues(seed, n_rows, pooling, gamma, weighted):
+    X, y, w = wide_table(seed, n_rows, n_features=30, weighted=weighted)
+    how = Settings(pooling=pooling, shrinkage=gamma).regularisation
+    few = FewRows.of(sf.Moments.of(X, y, w, storage="rows"), np.arange(3), how)
+    z = np.random.default_rng(seed).normal(size=(5, 30)) * X.std(0)
+    for g in range(3):
+        group = GroupGram.of(few, g)
+        a = group.covariance(gamma)
+        b = group.spectrum().covariance(gamma)
+        assert isinstance(a, ShrunkRowsCovariance)
+        assert a.log_det == pytest.approx(b.log_det, rel=1e-9)
+        assert_close(a.squared_distances(z), b.squared_distances(z))
+        assert_close(a.precision_times(z), b.precision_times(z))
+        assert_close(a.dense(), b.dense())
+
+
+def test_rounding_errors_of_the_products_of_rows_do_not_hide_a_small_shrinkage():
+    X, y, _ = wide_table(6)
+    few = fitted(sf.LDA(shrinkage=1e-14), sf.Moments.of(X, y, storage="rows"))
+    assert isinstance(few.model_.density.covariances[0], LowRankCovariance)
+    assert np.isfinite(few.predict_log_proba(X)).all()
+
+
+@pytest.mark.parametrize("model", [sf.QDA(shrinkage=0.5), sf.RDA(pooling=0.5, shrinkage=0.5)])
+def test_a_class_whose_rows_are_all_forgotten_has_a_covariance(model):
+    X, y, _ = wide_table(16)
+    is_last = y == 2
+    left = sf.Moments.of(X, y, storage="rows") - sf.Moments.of(
+        X[is_last], y[is_last], storage="rows"
+    )
+    never_seen = sf.Moments.of(X[~is_last], y[~is_last], storage="rows")
+    a = fitted(model, left).predict_log_proba(X)
+    assert_close(a[:, :2], fitted(model, never_seen).predict_log_proba(X))

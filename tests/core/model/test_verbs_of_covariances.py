@@ -5,7 +5,11 @@ import pytest
 
 from suffice.core.model import FullCovariance
 from suffice.core.model.covariance import DiagonalCovariance
-from suffice.core.model.few_rows_covariance import LowRankCovariance, NestedCovariance
+from suffice.core.model.few_rows_covariance import (
+    LowRankCovariance,
+    NestedCovariance,
+    ShrunkRowsCovariance,
+)
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.student import StudentModel, StudentTail
 
@@ -27,6 +31,18 @@ def low_rank(seed, base, eigenvalues):
     return LowRankCovariance(scale, base, rows, combinations, squares, np.array(eigenvalues))
 
 
+def shrunk_rows(gamma):
+    """Return D ((1 − γ) ZᵀZ + γ I) D of three rows, and its dense matrix."""
+    rows = rng.normal(size=(3, D))
+    roots = rng.uniform(0.5, 2.0, 3)
+    z = rows / SCALE * roots[:, None]
+    covariance = ShrunkRowsCovariance.of(
+        gamma, scale=SCALE, rows=rows, roots=roots, gram=z @ z.T
+    )
+    sigma = (1 - gamma) * z.T @ z + gamma * np.eye(D)
+    return covariance, SCALE[:, None] * sigma * SCALE
+
+
 def dense_of(low):
     v = (low.combinations @ low.rows / low.scale) / np.sqrt(low.squares)[:, None]
     between = low.base * np.eye(D) + v.T @ np.diag(low.eigenvalues - low.base) @ v
@@ -39,6 +55,7 @@ ROOT = OUTER.colorize(np.eye(D))
 KINDS = {
     "full": (FullCovariance.of(SQUARE @ SQUARE.T), SQUARE @ SQUARE.T),
     "diagonal": (DiagonalCovariance(SCALE), np.diag(SCALE**2)),
+    "shrunk rows": shrunk_rows(0.3),
     "low rank": (OUTER, dense_of(OUTER)),
     "nested": (NestedCovariance(OUTER, INNER), ROOT.T @ dense_of(INNER) @ ROOT),
 }

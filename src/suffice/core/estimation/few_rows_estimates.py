@@ -25,12 +25,13 @@ from suffice.core.model.covariance import Covariance
 from suffice.core.model.few_rows_covariance import (
     LowRankCovariance,
     NestedCovariance,
+    ShrunkRowsCovariance,
 )
 from suffice.core.moments import Moments
 from suffice.core.moments.scatter_as_rows import RowScatter
 from suffice.typing import Codes, Floats
 
-_FEATURES_AT_A_TIME = 2_048  # features per scaled copy, so that the whole table is not copied
+_FEATURES_AT_A_TIME = 1_024  # features per scaled copy, so that the whole table is not copied
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,25 +95,24 @@ class FewRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GroupSpectrum:
-    """The eigenvalues of a group's covariance in units of its target; they do not depend on γ."""
+class GroupGram:
+    """The Gram matrix of a group's rows in units of its target; it does not depend on γ."""
 
     few: FewRows
     scale: Floats  # s: standard deviations of the target  (d,)
     is_empty: Floats  # whether the target has zero variance in a feature  (d,)
     members: Codes  # rows of the group  (r,)
-    combinations: Floats  # Uᵀ √(w / divisor)  (r, r)
-    gram_eigenvalues: Floats  # λ of G = Z Zᵀ, without those that are zero  (r,)
+    roots: Floats  # √(w / divisor)  (r,)
+    gram: Floats  # G = Z Zᵀ with Z = √(w / divisor) z / s  (r, r)
     quartic: float  # Σ w |z/s|⁴ / n, for Ledoit and Wolf
 
     @classmethod
-    def of(cls, few: FewRows, g: int) -> GroupSpectrum:
-        """Return the spectrum of the covariance of a group."""
+    def of(cls, few: FewRows, g: int) -> GroupGram:
+        """Return the Gram matrix of the rows of a group."""
         moments = few.moments
         totals = moments.total_variances
         within = moments.scatter.pooled_diagonal() / moments.total_weight
         target = few.regularisation.target.variances(few.variances, unit_scale(within))[g]
-        is_empty = target <= 0
         filled = filled_variances(target, resolved(within, moments.grand_mean, totals), totals)
         scale = np.sqrt(filled)
         members = few.members(g)
@@ -120,21 +120,19 @@ class GroupSpectrum:
         divisor = few.divisor(g)
         # a group with at most one row has no variance
         roots = np.sqrt(w / divisor) if divisor > 0 else np.zeros(len(w))
-        # Z = √(w / divisor) z / s,  G = Z Zᵀ = U diag(λ) Uᵀ
-        gram = _scaled_gram(few.stacked, members, scale) * roots * roots[:, None]
-        eigenvalues, u = symmetric_eigen(gram)
-        largest = float(eigenvalues[-1]) if len(eigenvalues) else 0.0
-        kept = eigenvalues > len(eigenvalues) * EPS * max(largest, 0.0)
+        gram = _scaled_gram(few.stacked, members, scale)
+        gram *= roots
+        gram *= roots[:, None]
         n = max(float(few.groups.weights[g]), np.finfo(float).tiny)
         lengths = np.diagonal(gram)  # w |z/s|² / divisor
         quartic = float((np.square(lengths)[w > 0] / w[w > 0]).sum()) * divisor**2 / n
         return cls(
             few=few,
             scale=scale,
-            is_empty=is_empty,
+            is_empty=target <= 0,
             members=members,
-            combinations=u[:, kept].T * roots,
-            gram_eigenvalues=eigenvalues[kept],
+            roots=roots,
+            gram=gram,
             quartic=quartic,
         )
 
@@ -145,31 +143,63 @@ class GroupSpectrum:
             return rule.fixed
         n = float(self.few.groups.weights[g])
         d = len(self.scale)
-        # R = M / n has the eigenvalues λ divisor / n
-        eigenvalues = (
-            self.gram_eigenvalues * self.few.divisor(g) / max(n, np.finfo(float).tiny)
-        )
-        trace_of_square = float(np.square(eigenvalues).sum())
-        trace = float(eigenvalues.sum())
+        # R = M / n has the eigenvalues λ divisor / n, where λ are those of G
+        factor = self.few.divisor(g) / max(n, np.finfo(float).tiny)
+        trace_of_square = float(np.vdot(self.gram, self.gram)) * factor**2
+        trace = float(np.trace(self.gram)) * factor
         if rule.needs_fourth:
             spread = trace_of_square - trace**2 / d
             return ledoit_wolf_rule(n, d, self.quartic, trace_of_square, spread)
         return oas_rule(n, d, trace_of_square, trace)
 
-    def covariance(self, gamma: float) -> LowRankCovariance:
-        """Return (1 − γ) Σ + γ T for γ > 0.
+    def covariance(self, gamma: float) -> ShrunkRowsCovariance | LowRankCovariance:
+        """Return (1 − γ) Σ + γ T for one γ > 0."""
+        # rounding errors of G, about r ε tr G, must not hide γ
+        rounding = len(self.gram) * EPS * float(np.trace(self.gram))
+        if not len(self.gram) or (1 - gamma) * rounding > gamma:
+            return self.spectrum().covariance(gamma)
+        return ShrunkRowsCovariance.of(
+            gamma,
+            scale=self.units(gamma),
+            rows=self.few.stacked[_as_slice(self.members)],
+            roots=self.roots,
+            gram=self.gram,
+        )
 
-        A feature that is constant in the group gets its pooled variance; see ``filled_variances``.
+    def spectrum(self) -> GroupSpectrum:
+        """Return the eigenvalues of G, which give the covariance for every γ."""
+        # G = U diag(λ) Uᵀ
+        eigenvalues, u = symmetric_eigen(self.gram)
+        largest = float(eigenvalues[-1]) if len(eigenvalues) else 0.0
+        kept = eigenvalues > len(eigenvalues) * EPS * max(largest, 0.0)
+        combinations = np.zeros((int(kept.sum()), len(self.few.stacked)))
+        combinations[:, self.members] = u[:, kept].T * self.roots
+        return GroupSpectrum(self, combinations, eigenvalues[kept])
+
+    def units(self, gamma: float) -> Floats:
+        """Return standard deviations for which a feature that is constant in the group is filled.
+
+        Such a feature gets its pooled variance; see ``filled_variances``.
         """
-        combinations = np.zeros((len(self.gram_eigenvalues), len(self.few.stacked)))
-        combinations[:, self.members] = self.combinations
         # for such a feature the result is the filled variance for any γ, so divide by γ first
-        scale = np.where(self.is_empty, self.scale / np.sqrt(gamma), self.scale)
+        return np.where(self.is_empty, self.scale / np.sqrt(gamma), self.scale)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupSpectrum:
+    """The eigenvalues of a group's covariance in units of its target; they do not depend on γ."""
+
+    group: GroupGram
+    combinations: Floats  # Uᵀ √(w / divisor), zero for the rows of other groups  (p, r + K)
+    gram_eigenvalues: Floats  # λ of G = Z Zᵀ, without those that are zero  (p,)
+
+    def covariance(self, gamma: float) -> LowRankCovariance:
+        """Return (1 − γ) Σ + γ T for γ > 0."""
         return LowRankCovariance.shrunk(
             gamma,
-            scale=scale,
-            rows=self.few.stacked,
-            combinations=combinations,
+            scale=self.group.units(gamma),
+            rows=self.group.few.stacked,
+            combinations=self.combinations,
             gram_eigenvalues=self.gram_eigenvalues,
         )
 
@@ -187,11 +217,11 @@ def few_rows_covariances(
     for g in range(len(few.groups.weights)):
         gamma = 0.0
         if regularisation.shrinkage.fixed != 0:
-            spectrum = GroupSpectrum.of(few, g)
-            gamma = spectrum.intensity(g)
+            group = GroupGram.of(few, g)
+            gamma = group.intensity(g)
         if gamma > 0:
-            covariances.append(spectrum.covariance(gamma))
-            if spectrum.is_empty.any():
+            covariances.append(group.covariance(gamma))
+            if group.is_empty.any():
                 deficient.append(RankDeficiency(g, few.variances[g]))
             continue
         if reference is None:
@@ -211,7 +241,7 @@ def few_rows_covariance_path(
     """Return one covariance per group for each γ; each group is decomposed only once."""
     few = FewRows.of(moments, group_of, regularisation)
     groups = range(len(few.groups.weights))
-    spectra = [GroupSpectrum.of(few, g) for g in groups] if np.any(gammas > 0) else []
+    spectra = [GroupGram.of(few, g).spectrum() for g in groups] if np.any(gammas > 0) else []
     reference = FilledReference.of(few) if np.any(gammas == 0) else None
     path: list[list[Covariance]] = []
     for gamma in gammas.tolist():
@@ -316,6 +346,14 @@ def _scaled_gram(rows: Floats, members: Codes, scale: Floats) -> Floats:
     gram = np.zeros((len(members), len(members)))
     for lo in range(0, len(scale), _FEATURES_AT_A_TIME):
         features = slice(lo, lo + _FEATURES_AT_A_TIME)
-        scaled = rows[:, features][members] / scale[features]
+        scaled = rows[_as_slice(members), features] / scale[features]
         gram += scaled @ scaled.T
     return gram
+
+
+def _as_slice(members: Codes) -> Codes | slice:
+    """Return consecutive rows as a slice, so that they are not copied."""
+    n = len(members)
+    first = int(members[0]) if n else 0
+    is_consecutive = np.array_equal(members, np.arange(first, first + n))
+    return slice(first, first + n) if is_consecutive else members

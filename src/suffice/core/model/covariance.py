@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from suffice.core.linalg import inverse_lower, scaled_cholesky
-from suffice.core.model.few_rows_covariance import LowRankCovariance, NestedCovariance
+from suffice.core.model.few_rows_covariance import (
+    LowRankCovariance,
+    NestedCovariance,
+    ShrunkRowsCovariance,
+)
 from suffice.core.model.scoring import Scaled, Whitened
 from suffice.errors import InvalidInputError
 from suffice.typing import Codes, Floats
@@ -189,5 +193,9 @@ def lower_factor(root: Floats) -> Floats:
 
 
 Covariance: TypeAlias = (
-    FullCovariance | DiagonalCovariance | LowRankCovariance | NestedCovariance
+    FullCovariance
+    | DiagonalCovariance
+    | ShrunkRowsCovariance
+    | LowRankCovariance
+    | NestedCovariance
 )
