@@ -372,12 +372,16 @@ def _documented_table(
     from suffice.data.columns.guessing import require_two_labels
     from suffice.data.columns.kinds import is_date
     from suffice.data.rows.loading import load_rows
+    from suffice.evaluate.comparison.real_errors import is_name_of_groups
     from suffice.present.report.documented_table import DocumentedTable
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         source, roles = data.opened("a report needs rows", groups or time)
-        chunk = load_rows(source, roles, ROW, groups or time)
+        # loading merges rare levels, but each of them may be a group
+        categories = roles.schema.categories if roles.schema else ()
+        texts = [column.name for column in categories if is_name_of_groups(column.name)]
+        chunk = load_rows(source, roles, ROW, groups or time, texts)
     require_two_labels(chunk.table.classes, roles.target, source.label)
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, __file__, 1)
@@ -393,6 +397,9 @@ def _documented_table(
         ids=ids.to_numpy() if are_numbers else np.asarray(ids.to_list(), dtype=object),
         groups=None if groups is None else chunk.kept.get_column(groups),
         time=None if time is None else chunk.kept.get_column(time).to_numpy(),
+        text_codes={
+            name: chunk.kept.get_column(name).rank("dense").to_numpy() for name in texts
+        },
         dates=[name for name in roles.numbers if is_date(source.sample.schema[name])],
     )
     all_notes = (*notes, *documented.notes)

@@ -123,6 +123,26 @@ def test_the_command_line_takes_the_column_of_times_and_leaves_it_out(tmp_path):
     assert both.exit_code != 0
 
 
+@pytest.mark.parametrize("weighted", [True, False])
+def test_text_ids_of_many_levels_in_a_file_are_groups(weighted, tmp_path):
+    X, y, patient = patients(n_patients=60, n_visits=4)
+    table = X.assign(PatientID=[f"P{code:03d}" for code in patient], state=y, w=1.0)
+    table.loc[5, "w"] = 0.0
+    file = tmp_path / "visits.csv"
+    table.drop(columns=[] if weighted else ["w"]).to_csv(file, index=False)
+    page = tmp_path / "page.json"
+    command = ["report", str(file), "-t", "state", "--fast", "-o", str(page)]
+    done = CliRunner().invoke(suffice, [*command, *(["--weight", "w"] if weighted else [])])
+    assert done.exit_code == 0, done.output
+    errors = json.loads(page.read_text())["real_errors"]
+    assert errors["groups"] == "PatientID"
+    assert [each["split"] for each in errors["errors"]] == ["random rows", "unseen groups"]
+    # each of the 60 patients is a group, not the 39 that are levels and one of all others
+    assert "the 39 most frequent are kept" in done.output
+    random, unseen = errors["errors"]
+    assert unseen["error"] > random["error"] + 0.1
+
+
 def test_a_table_without_groups_and_dates_has_one_error(iris_report):
     assert iris_report.comparison.real_errors is None
     assert iris_report.answer.document()["real_errors"] is None

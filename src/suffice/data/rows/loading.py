@@ -323,13 +323,15 @@ def load_rows(
     roles: Roles,
     numbered: str = "",
     groups: str | None = None,
+    spelt: Sequence[str] = (),
 ) -> Chunk:
     """Return numbers, labels, weights, ids and groups of all usable rows, in order.
 
-    If there are no ids, the column ``numbered`` holds row numbers from 0.
+    If there are no ids, the column ``numbered`` holds row numbers from 0. ``kept`` also holds the
+    columns ``spelt``, as they are spelt in the source.
     """
     ids = roles.kept
-    also = () if groups is None else (groups,)
+    also = (*(() if groups is None else (groups,)), *spelt)
     roles = replace(roles, kept=tuple(dict.fromkeys((*ids, *also))))
     frames = list(frames_of(source, roles))
     if numbered and not ids:

@@ -229,6 +229,12 @@ def _error_beside(split: Split, outcome: Outcome, first: Outcome) -> RealError:
     )
 
 
+def is_name_of_groups(name: str) -> bool:
+    """Whether a name, such as patient_id or SubjectNumber, has a word for persons or sites."""
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)
+    return not GROUP_WORDS.isdisjoint(word.lower() for word in words)
+
+
 def suggested_groups(columns: Mapping[str, Array]) -> str | None:
     """Return the column that seems to identify persons, sites or the like, by its name and values.
 
@@ -236,9 +242,7 @@ def suggested_groups(columns: Mapping[str, Array]) -> str | None:
     more than half of the rows. Numeric values must be integers.
     """
     for name, values in columns.items():
-        # words of names such as patient_id, SubjectNumber and userID
-        words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)
-        if not GROUP_WORDS.intersection(word.lower() for word in words):
+        if not is_name_of_groups(name):
             continue
         distinct, n_rows = np.unique(np.asarray(values), return_counts=True)
         are_names = distinct.dtype.kind != "f" or bool(np.all(distinct == np.rint(distinct)))

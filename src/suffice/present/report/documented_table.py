@@ -1,8 +1,8 @@
 """The labelled table of a report, with names and notes for the reader."""
 
 from collections import Counter
-from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -73,6 +73,8 @@ class DocumentedTable:
     groups: Codes | None = None  # group of each row  (n,)
     groups_name: str = "groups"  # name of the group column
     time: Codes | None = None  # rank of each row's time, if the user passed times  (n,)
+    # codes of the texts of some columns whose rare levels were merged when they were read  (n,)
+    text_codes: Mapping[str, Codes] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -86,6 +88,7 @@ class DocumentedTable:
         target: str | None = None,
         groups: LabelsLike | None = None,
         time: LabelsLike | None = None,
+        text_codes: Mapping[str, Codes] | None = None,
         dates: Sequence[str] = (),
     ) -> Self:
         """Return a user's rows with positive weight, and all columns that are informative."""
@@ -110,6 +113,7 @@ class DocumentedTable:
                 target=target,
                 groups=None if groups is None else taken(groups, kept),
                 time=None if time is None else taken(time, kept),
+                text_codes={name: codes[kept] for name, codes in (text_codes or {}).items()},
                 dates=dates,
             )
             n_rows = counted(read.n_rows - len(kept), "row")
@@ -132,6 +136,7 @@ class DocumentedTable:
             groups=None if groups is None else row_group_codes(groups, table.labels),
             groups_name=str(getattr(groups, "name", None) or "groups"),
             time=None if time is None else time_codes(np.asarray(time), table.n_rows),
+            text_codes=text_codes or {},
         )
 
     @property
@@ -152,6 +157,8 @@ class DocumentedTable:
         """Return the values of a complete column; levels that were merged are distinct, (n,)."""
         if not profile.levels or self.source is None:
             return profile.values
+        if profile.name in self.text_codes:
+            return self.text_codes[profile.name]
         place = [each.name for each in self.profiles].index(profile.name)
         column = columns_at(self.source, np.array([place]))
         return np.asarray(column).astype(np.str_).ravel()
@@ -189,6 +196,7 @@ class DocumentedTable:
             profiles=tuple(profiles),
             groups=None if self.groups is None else self.groups[rows],
             time=None if self.time is None else self.time[rows],
+            text_codes={name: codes[rows] for name, codes in self.text_codes.items()},
         )
 
     def sampled(self, n_rows: int, seed: int) -> tuple[Self, Self | None]:
