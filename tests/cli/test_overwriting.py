@@ -96,6 +96,23 @@ def test_nothing_is_said_of_writing_before_the_table_is_read(run, several):
     assert "writing" not in told.stderr
 
 
+def test_a_lecture_takes_a_free_name_and_says_so(run):
+    Path("lecture-exam.html").write_text("remarks")
+    told = run("lecture", "exam", "--cv", "2")
+    assert told.exit_code == 0, told.stderr
+    assert "lecture-exam.html exists: writing lecture-exam-2.html" in told.stderr
+    assert Path("lecture-exam-2.html").read_text().startswith("<!doctype html>")
+    assert Path("lecture-exam.html").read_text() == "remarks"
+    assert run("lecture", "exam", "--cv", "2", "--force").exit_code == 0
+    assert Path("lecture-exam.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_key_is_never_replaced(refused):
+    Path("my.key").write_text("secret")
+    assert "a key that is replaced is lost" in refused("key", "-o", "my.key")
+    assert Path("my.key").read_text() == "secret"
+
+
 def test_a_report_replaces_by_force(ok_json):
     Path("exam.suffice").write_text("old")
     Path("page.md").write_text("old")

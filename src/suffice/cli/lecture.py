@@ -8,8 +8,9 @@ import click
 
 from suffice.cli.command import subcommand
 from suffice.cli.data import Data
-from suffice.cli.options import VALIDATION, learning_data, option, output
+from suffice.cli.options import OUTPUT, VALIDATION, flag, learning_data, option, output
 from suffice.cli.terminal import Terminal
+from suffice.cli.unused_path import unused_path
 from suffice.errors import InvalidParameterError
 
 
@@ -28,6 +29,7 @@ from suffice.errors import InvalidParameterError
     default=10,
     help="Number of folds.",
 )
+@flag("--force", section=OUTPUT, help="Replace an existing page.")
 @output("The page to write, by default lecture-DATA.html.")
 def lecture(
     terminal: Terminal,
@@ -35,6 +37,8 @@ def lecture(
     data: Data,
     cv: int,
     output: Path | None,
+    *,
+    force: bool,
 ) -> None:
     """Write a page that teaches LDA and logistic regression on your own table.
 
@@ -51,6 +55,8 @@ def lecture(
     page = make_lecture(rows.frame, rows.table.labels, title, cv)
     stem = "".join(c if c.isalnum() or c in "-_." else "_" for c in title)
     path = output or Path(f"lecture-{stem}.html")
+    if output is None and not force:
+        path = unused_path(path, terminal)
     with replacing(path) as file:
         file.write(page.html().encode())
     terminal.written(path, "the lecture; open it in a browser")

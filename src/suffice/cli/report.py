@@ -8,9 +8,8 @@ import shutil
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +32,7 @@ from suffice.cli.options import (
     time_option,
 )
 from suffice.cli.terminal import Terminal
+from suffice.cli.unused_path import unused_path
 from suffice.core.text.lists import printable, without_passwords
 from suffice.errors import InvalidParameterError
 
@@ -179,8 +179,8 @@ def _written_report(
         new_data = replace(data, name=request.against, notations=common)
         new_rows = _new_rows(new_data, table)
     if not request.replaces:
-        page = _unused_path(page, terminal)
-        model = _unused_path(model, terminal)
+        page = unused_path(page, terminal)
+        model = unused_path(model, terminal)
     provenance = Provenance(
         command=_command_line(),
         model=model.name,
@@ -224,7 +224,7 @@ def _write_reports(
         if not (terminal.quiet or terminal.json):
             click.echo(_wrapped(f"{data.name}: {written.report.answer.headline}"))
     if not request.replaces:
-        index = _unused_path(index, terminal)
+        index = unused_path(index, terminal)
     with replacing(index) as file:
         file.write(as_index(entries).encode())
     reports = [
@@ -338,20 +338,6 @@ def wrapped_at(sentence: str, width: int | None) -> str:
     """Return a sentence wrapped between words; without a width, on one line."""
     text = printable(sentence.replace("\N{NO-BREAK SPACE}", " "))
     return text if width is None else textwrap.fill(text, width, break_on_hyphens=False)
-
-
-def _unused_path(path: Path, terminal: Terminal) -> Path:
-    """Return the path, or a numbered path if it exists, with a note to the user."""
-    if not path.exists():
-        return path
-    unused = next(other for other in _numbered(path) if not other.exists())
-    terminal.note(f"{path} exists: writing {unused}; --force replaces it")
-    return unused
-
-
-def _numbered(path: Path) -> Iterator[Path]:
-    for number in count(2):
-        yield path.with_name(f"{path.stem}-{number}{path.suffix}")
 
 
 def _stem(name: str) -> str:
