@@ -65,7 +65,7 @@ def test_a_forecast_joins_the_interval_of_the_error_and_that_of_the_fall(monkeyp
     errors = errors + 0.03 * rng.normal(size=(5, n_repeats))
     curve = SimpleNamespace(name="a", losses=errors[:, :, None], mean=lambda: errors.mean(1))
     monkeypatch.setattr(learning_curve, "_curves", lambda *_, **__: (curve,))
-    folds = SimpleNamespace(codes=np.arange(200) % 2)
+    folds = SimpleNamespace(codes=np.arange(200) % 2, copies=None)
     outcome = SimpleNamespace(error=0.24, interval=(0.236, 0.246))
     found = growth(SimpleNamespace(), folds, outcome, n_repeats=n_repeats)
     sizes = np.array([200, 400, 800])

@@ -292,7 +292,7 @@ def test_forecasts_count_the_uncertainty_of_the_fall(monkeypatch):
         z = rng.normal() / 1.96
         now = float(truth(n)) + (0.006 if z > 0 else 0.002) * z
         outcome = SimpleNamespace(error=now, interval=(now - 0.006, now + 0.002))
-        folds = SimpleNamespace(codes=codes)
+        folds = SimpleNamespace(codes=codes, copies=None)
         found = growth(SimpleNamespace(), folds, outcome, n_repeats=40, seed=seed)
         above.append([each.low > truth(each.n_rows) for each in found.forecast])
         below.append([each.high < truth(each.n_rows) for each in found.forecast])

@@ -227,7 +227,7 @@ def test_forecasts_count_the_errors_of_the_fall_and_of_the_rows_at_hand(
         z = rng.normal()
         now = 0.3 + (0.006 if z < 0 else 0.003) * z
         result = SimpleNamespace(error=now, interval=(now - 0.003 * 1.96, now + 0.006 * 1.96))
-        folds = SimpleNamespace(codes=np.arange(n) % 2)
+        folds = SimpleNamespace(codes=np.arange(n) % 2, copies=None)
         found = growth(SimpleNamespace(), folds, result, n_repeats=n_repeats, seed=seed)
         above.append([each.low for each in found.forecast] > 0.3 - falls)
         below.append([each.high for each in found.forecast] < 0.3 - falls)

@@ -241,11 +241,10 @@ def test_the_envelope_of_39_replicates_reaches_from_the_smallest_to_the_largest(
 
 def test_bars_of_two_standard_errors_of_log_determinants():
     rng = np.random.default_rng(21)
-    found = list(box_tests(rng, (30, 30), 2, 700, fourth=False))
+    found = list(box_tests(rng, (30, 30), 2, 300, fourth=False))
     z = np.array([test.log_det_excess / test.log_det_errors for test in found])
-    assert_rate(z[:, 0] > 2, 0.01, 0.04)
-    assert_rate(z[:, 0] < -2, 0.01, 0.04)
-    np.testing.assert_allclose(z.std(0), 1, atol=0.08)
+    assert_rate(np.abs(z) > 2, 0.02, 0.075)
+    np.testing.assert_allclose(z.std(0), 1, atol=0.1)
 
 
 def box_p_value(x, y, *, fourth):

@@ -272,8 +272,9 @@ def predictive_check(
     present = np.flatnonzero(n_rows)
     if len(rows) <= len(present):
         raise InvalidInputError(
-            f"{counted(len(rows), 'row')} of {counted(len(present), 'class')} leave nothing to "
-            "compare with the model: give more rows than classes"
+            f"not enough rows to test: {counted(len(rows), 'row')} of "
+            f"{counted(len(present), 'class')} leave nothing to compare with the model. Give more "
+            "rows than classes"
         )
     model = _gaussian_model(estimator)
     discrepancies = [discrepancy(model, rows, sample.codes, present)]
