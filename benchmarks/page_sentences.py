@@ -8,7 +8,7 @@ the one of its own field.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,6 +38,7 @@ CONSTANT = "constant"
 def unexplained(text: str, fragments: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the numbers of a text that are in no fragment, and in no name of the data."""
     rest = re.sub(r"\[SF\d+\]", "", with_plain_spaces(text))  # the number of a message
+    rest = re.sub(r"'[^' ]*'", "\0", rest)  # a name in quotes
     for fragment in fragments:
         rest = rest.replace(fragment, "\0")
     words = [re.escape(name) for name in sorted(names, key=len, reverse=True)]
@@ -47,6 +48,17 @@ def unexplained(text: str, fragments: Sequence[str], names: Sequence[str]) -> li
     spelt = [word for word in words if re.search(r"[^\W\d]", word)]
     rest = re.sub(rf"(?<!\w)(?:{'|'.join(spelt)})(?!\w)", "\0", rest)
     return re.findall(r"\d[\d.,]*(?:e[-−+]?\d+)?", rest)
+
+
+def without_remainders(text: str, known: Set[str]) -> str:
+    """Return a text without "and N more" where N and the names before add up to a known number."""
+
+    def replaced(match: re.Match[str]) -> str:
+        names = match[1].rsplit(": ", 1)[-1]
+        total = names.count(", ") + 1 + int(match[2].replace(",", ""))
+        return match[1] if str(total) in known else match[0]
+
+    return re.sub(r"([^.;]*?) and ([\d,]+) more", replaced, text)
 
 
 def with_plain_spaces(text: str) -> str:
@@ -61,6 +73,7 @@ def explained(document: Document) -> list[str]:
         _caveats,
         _threshold,
         _reasons,
+        _doubts,
         _choice,
         _facts,
         _verdict_of_comparison,
@@ -250,6 +263,8 @@ def _parts_on_rows(caveat: Document) -> Iterator[str]:
                 apart = percent(f["error_apart"])
                 if together == apart:
                     yield f"The error is {apart} either way."
+                elif f["error_apart"] > f["error_together"]:
+                    yield f"would not lower the error ({apart} against {together})."
                 else:
                     yield (
                         f"the error is {together}, and would seem to be {apart} with duplicates in "
@@ -433,6 +448,15 @@ def _beaten(document: Document, model: Document) -> Iterator[str]:
         ):
             figures = f"{loss(losses[model['model']])} against {loss(losses[name])}"
             yield f"its log-loss is significantly above that of {name} ({figures}, {rows})"
+
+
+def _doubts(document: Document) -> Iterator[str]:
+    """Yield the classes of which more than a third is missed."""
+    missed = [each for each in document["classes"] if 3 * each["n_found"] < 2 * each["n_rows"]]
+    if missed:
+        noun = "class" if len(missed) == 1 else "classes"
+        names = listed([each["class"] for each in missed], MOST_NAMED)
+        yield f"it misses more than a third of {noun} {names}"
 
 
 def _choice(document: Document) -> Iterator[str]:

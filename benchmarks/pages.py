@@ -35,7 +35,7 @@ from sklearn import datasets
 
 import suffice as sf
 from benchmarks import page_answers
-from benchmarks.page_sentences import explained, unexplained
+from benchmarks.page_sentences import explained, unexplained, without_remainders
 from suffice.cli.group import suffice
 from suffice.core.text.numbers import STYLES, cell, p_statement
 from suffice.present.report import build
@@ -247,9 +247,10 @@ def other_sentences(report: Report) -> list[str]:
     wrong = []
     for block in _blocks(document):
         if block["kind"] == "text":
-            numbers = unexplained(block["text"], fragments, names)
-            own = written_forms(block["figures"])
-            unknown = [each for each in numbers if each.rstrip(".,") not in known | own]
+            own = known | written_forms(block["figures"])
+            text = without_remainders(block["text"], own)
+            numbers = unexplained(text, fragments, names)
+            unknown = [each for each in numbers if each.rstrip(".,") not in own]
             wrong += [f"{number} in {block['text']!r}" for number in unknown]
     return wrong
 

@@ -184,6 +184,10 @@ def test_many_columns_with_suspicious_values_have_one_caveat(n_columns, n_caveat
             "the error is 20.0 %, and would seem to be 10.0 % with duplicates in several folds.",
         ),
         (0.2001, "Identical rows stay in one fold. The error is 20.0 % either way."),
+        (
+            0.21,
+            "Duplicates in several folds would not lower the error (21.0 % against 20.0 %).",
+        ),
     ],
 )
 def test_two_errors_that_read_alike_are_stated_once(apart, told):

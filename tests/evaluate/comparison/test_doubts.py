@@ -29,7 +29,15 @@ def test_with_care_says_which_conditions_are_not_met(overlap):
     standing = found.standing._replace(recalls=recalls, n_serious=0, better=("error",))
     for change, doubts in (
         ({}, "it misses more than a third of class ill"),
-        ({"n_serious": 1}, "it misses more than a third of class ill, and because the first "),
+        (
+            {"n_serious": 1},
+            "it misses more than a third of class ill and the first caveat is ",
+        ),
+        (
+            {"n_serious": 1, "better": ("log-loss",)},
+            "it does not make significantly fewer errors than the constant classifier, it misses "
+            "more than a third of class ill and the first caveat is serious.",
+        ),
         ({"recalls": recalls[1:], "n_serious": 2}, "the first 2 caveats are serious"),
         (
             {"better": ("log-loss",), "recalls": recalls[1:]},

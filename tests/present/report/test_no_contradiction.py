@@ -8,7 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 from benchmarks import page_answers, pages
-from benchmarks.page_sentences import explained, unexplained, with_plain_spaces
+from benchmarks.page_sentences import (
+    explained,
+    unexplained,
+    with_plain_spaces,
+    without_remainders,
+)
 from sklearn.datasets import load_wine
 
 from suffice.evaluate.comparison import fit_times
@@ -158,6 +163,26 @@ def test_a_number_of_another_paragraph_that_no_field_holds_is_noticed(rare_repor
     other = replace(rare_report, sections=(*rare_report.sections, strange))
     (found,) = pages.other_sentences(other)
     assert found.startswith("987.654")
+
+
+def test_the_rest_of_a_list_and_a_name_in_quotes_are_no_numbers_of_their_own():
+    text = "these are left out: x1 (2 levels), x2 (2 levels) and 30 more."
+    assert (
+        without_remainders(text, {"32"}) == "these are left out: x1 (2 levels), x2 (2 levels)."
+    )
+    assert without_remainders(text, {"30"}) == text
+    assert unexplained("columns left out: 'x16' (constant)", [], ["a"]) == []
+    assert unexplained("columns left out: x16 and 4", [], ["a"]) == ["16", "4"]
+
+
+def test_often_missed_classes_are_named_as_their_recalls_say(rare_report):
+    document = json.loads(rare_report.write("json"))
+    classes = [{"class": f"{k} to {k + 1}", "n_rows": 9, "n_found": 5} for k in range(8)]
+    said = "it misses more than a third of classes 0 to 1, 1 to 2, 2 to 3, 3 to 4, 4 to 5 and"
+    fragments = explained(document | {"classes": classes})
+    assert f"{said} 3 more" in fragments
+    classes[0]["n_found"] = 6
+    assert f"{said} 3 more" not in explained(document | {"classes": classes})
 
 
 def test_a_choice_that_no_fold_makes_again_needs_a_caveat(rare_report):

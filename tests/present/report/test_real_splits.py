@@ -47,6 +47,8 @@ def test_a_table_of_patients_has_the_error_of_unseen_patients(given):
     assert unseen.error > random.error + 0.2
     assert page.answer.usable != "yes"
     assert f"{percent(unseen.error)} " in page.answer.headline
+    # the constant classifier is compared on rows held out at random, and so is said to be
+    assert ("On the same rows, the constant classifier" in page.answer.headline) != given
     assert errors.sentence in page.answer.caveats
     assert "rows in unseen groups of patient" in errors.sentence
     assert json.loads(page.write("json"))["real_errors"]["expected"] == "unseen groups"

@@ -56,6 +56,11 @@ class CopiesEffect:
         apart = percent(self.error_apart)
         if together == apart:
             return f"{repeated}. Identical rows stay in one fold. The error is {apart} either way."
+        if self.error_apart > self.error_together:
+            return (
+                f"{repeated}. Identical rows stay in one fold. Duplicates in several folds would "
+                f"not lower the error ({apart} against {together})."
+            )
         return (
             f"{repeated}. Identical rows stay in one fold: the error is {together}, and would seem "
             f"to be {apart} with duplicates in several folds."

@@ -371,8 +371,11 @@ class Verdict:
         errors = self._error_in_words()
         if self.worse_split is not None:
             errors = f"{self.worse_split}. {_capitalised(errors)}"
+        constant_classifier = "The constant classifier"
+        if self.worse_split is not None:
+            constant_classifier = "On the same rows, the constant classifier"
         return (
-            f"{self._advice()}: {errors}. The constant classifier, which always predicts the most "
+            f"{self._advice()}: {errors}. {constant_classifier}, which always predicts the most "
             f"frequent class, {comparison}."
         )
 
@@ -435,8 +438,7 @@ class Verdict:
         if n_serious:
             which = "caveat is" if n_serious == 1 else f"{n_serious} caveats are"
             doubts.append(f"the first {which} serious")
-        reasons = ", and because ".join(doubts)
-        return f"{_capitalised(self.model)} is to be used with care because {reasons}."
+        return f"{_capitalised(self.model)} is to be used with care because {listed(doubts)}."
 
     def _price_of_choice(self, choice: ChoiceEstimate) -> str:
         error = percent(choice.error)

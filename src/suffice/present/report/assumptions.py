@@ -63,7 +63,8 @@ class Assumptions:
                 f"Columns with fewer than {FEWEST_VALUES} distinct values cannot be Gaussian and "
                 f"were left out of the tests: {listed(left_out)}."
             )
-            details.append(page.Paragraph(note, "note"))
+            figures = {"fewest_values": FEWEST_VALUES, "n_columns": len(left_out)}
+            details.append(page.Paragraph(note, "note", figures))
         if gaussian is not None and not findings.has_many_classes:
             details.append(distances(gaussian.model, gaussian.x, findings.sample))
         return cls(
