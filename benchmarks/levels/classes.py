@@ -94,6 +94,10 @@ class _Classes:
             # these assume normal classes
             findings["Box's M without fourth moments"] = is_alarm(box.cumulants.p_value)
             findings["Box's M by χ²"] = is_alarm(box.chi_square.p_value)
+            if not has_effect:
+                excess = box.log_det_excess[0]
+                half = 2 * box.log_det_errors[0]
+                findings["bar of a log determinant"] = not -half <= excess <= half
         return findings
 
 
@@ -115,10 +119,19 @@ class _OwnDraws:
             self.model().fit(x, y), x, y, simulations=39, random_state=seed
         )
         row = found.rows()[int(rng.integers(len(found.rows())))]
-        return {
+        findings: dict[str, Finding] = {
             "predictive check": is_alarm(found.p_value),
             "predictive check, one class and feature": is_alarm(row["p_value"]),
         }
+        if not has_effect:
+            # one quantile of one class, drawn at random
+            k = int(rng.integers(found.quantiles.shape[1]))
+            q = int(rng.integers(found.quantiles.shape[2]))
+            low, high = found.envelope[:, k, q]
+            findings["band of the chart of distances"] = (
+                not low <= found.quantiles[0, k, q] <= high
+            )
+        return findings
 
 
 class _Far:

@@ -23,7 +23,7 @@ from suffice.evaluate.comparison.comparison import compared, folds_for
 from suffice.evaluate.comparison.importance import permutation_importance
 from suffice.evaluate.comparison.learning_curve import growth
 from suffice.evaluate.comparison.models import CONSTANT, STABLE_SHARE, ComparedModel
-from suffice.evaluate.comparison.paired import ERROR, LARGEST, LOG_LOSS, RowLosses
+from suffice.evaluate.comparison.paired import ERROR, LARGEST, LOG_LOSS, Loss, RowLosses
 from suffice.evaluate.comparison.real_errors import real_errors
 from suffice.evaluate.comparison.verdict import (
     _balanced_accuracy,
@@ -207,19 +207,20 @@ def _other_cases() -> Iterator[Case]:
             yield Case(
                 f"LDA, {population}, useless column",
                 n,
-                "",
+                "a column of use",
                 _Importance(population).findings,
                 True,
             )
     yield from _cases_of_several_models()
+    yield from _cases_of_intervals()
+    yield from _cases_of_splits()
+    for n, d in ((60, 10), (200, 30)):
+        setting = f"LDA, n = {n}, d = {d}, no column is of use"
+        found = _MoreRows(n, d).findings
+        yield Case(setting, n, "distance 1.5 in two columns", found, True)
     for n in (30, 100, 1000):
         setting = f"{n} rows, posteriors too sharp by as much as they tell"
         yield Case(setting, n, "posteriors sharper still", _Sharp(n).findings)
-    for n, n_groups in ((120, 12), (300, 30), (300, 100)):
-        setting = f"{n} rows in {n_groups} groups that do not matter"
-        yield Case(
-            setting, n_groups, "rows of a group alike", _Groups(n, n_groups).findings, True
-        )
     for n, m in ((60, 60), (200, 50), (200, 2000), (1000, 300)):
         yield Case(
             f"{n} rows of the report, {m} new",
@@ -234,6 +235,29 @@ def _cases_of_several_models() -> Iterator[Case]:
         for n_models, word in ((6, "six"), (12, "twelve")):
             setting = f"{word} models LDA, n = {n}, each with 2 columns of its own"
             yield Case(setting, n, "", _Several(n, n_models, word).findings, True)
+
+
+def _cases_of_intervals() -> Iterator[Case]:
+    for name in ("LDA", "5 neighbours", "decision tree"):
+        for n in (100, 300):
+            setting = f"{name}, n = {n}, d = 4, distances 1 and 0.5"
+            found = _UnequalPair(LEARNERS[name], Population(n, 4, 1.0)).findings
+            yield Case(setting, n, "", found, True)
+
+
+def _cases_of_splits() -> Iterator[Case]:
+    for n, n_groups in ((120, 12), (300, 30), (300, 100)):
+        setting = f"{n} rows in {n_groups} groups that do not matter"
+        yield Case(
+            setting, n_groups, "rows of a group alike", _Groups(n, n_groups).findings, True
+        )
+    for n in (120, 400):
+        setting = f"{n} rows in an order that does not matter"
+        effect = "rows near in time alike"
+        yield Case(setting, n // 6, effect, _Later(n).findings, True)
+    for n, n_groups in ((120, 12), (300, 30), (400, 100)):
+        setting = f"{n} rows in {n_groups} groups, rows of a group alike"
+        yield Case(setting, n_groups, "", _AlikeGroups(n, n_groups).findings, True)
 
 
 def _columns(x: Floats, first: int, last: int) -> Floats:
@@ -282,6 +306,45 @@ class Pair:
                 findings["interval of the error of the choice"] = Range(
                     choice.low, choice.high, choice.error
                 )
+        return findings
+
+
+class _UnequalPair:
+    """The difference of two models, one of which sees the classes half as far apart."""
+
+    def __init__(self, learner: Callable[[], SklearnClassifier], population: Population):
+        self.learner = learner
+        self.population = population
+
+    def findings(self, rng: np.random.Generator, _: bool) -> dict[str, Finding]:
+        d = self.population.n_features
+        rows = self.population.draw(rng)
+        x = rows.x
+        x[:, [d, d + 1]] -= 0.5 * self.population.distance * rows.y[:, None]
+        models = []
+        for b in (0, 1):
+            columns = {"first": b * d, "last": (b + 1) * d}
+            block = FunctionTransformer(_columns, kw_args=columns)
+            models.append(ComparedModel(f"block {b}", make_pipeline(block, self.learner())))
+        seed = _seed(rng)
+        folds = folds_for(x, rows.y, 10, None, None, seed)
+        result = compared(tuple(models), folds, seed, progress=False)
+        against = result.against("block 0")
+        findings: dict[str, Finding] = {}
+        losses: tuple[tuple[Loss, str], ...] = (
+            ("error", "errors"),
+            ("log_loss", "log-losses"),
+        )
+        for loss, plural in losses:
+            found = against.difference("block 1", loss)
+            findings[f"interval of a difference of {plural}"] = Range(
+                found.low, found.high, found.mean
+            )
+        outcome = result["block 0"]
+        half = 2 * float(outcome.standard_errors[LOG_LOSS])
+        findings["log-loss, two standard errors"] = Range(
+            outcome.log_loss - half, outcome.log_loss + half, outcome.log_loss
+        )
         return findings
 
 
@@ -419,13 +482,34 @@ def _larger(population: Population, n_rows: int) -> Population:
     return Population(n_rows, population.n_features, population.distance, population.share)
 
 
+class _MoreRows:
+    """Whether more rows are said to help."""
+
+    def __init__(self, n: int, d: int):
+        self.n = n
+        self.d = d
+
+    def findings(self, rng: np.random.Generator, has_effect: bool) -> dict[str, Finding]:
+        y = rng.permutation(np.arange(self.n) % 2)
+        x = rng.normal(size=(self.n, self.d))
+        if has_effect:
+            x[:, :2] += 1.5 * y[:, None]
+        model = ComparedModel("LDA", sf.LDA())
+        seed = _seed(rng)
+        folds = folds_for(x, y, 10, None, None, seed)
+        result = compared((model,), folds, seed, progress=False)
+        grown = growth(model, folds, result["LDA"], seed=seed)
+        helps = None if grown is None else grown.helps == "would help"
+        return {"more rows would help": helps}
+
+
 class _Importance:
     """The rise of the error once a column is shuffled: of a useful one, and of a useless one."""
 
     def __init__(self, population: Population):
         self.population = population
 
-    def findings(self, rng: np.random.Generator, _: bool) -> dict[str, Finding]:
+    def findings(self, rng: np.random.Generator, has_effect: bool) -> dict[str, Finding]:
         rows = self.population.draw(rng)
         useless = rng.normal(size=(len(rows.x), 3))
         x = np.concatenate([rows.x, useless], axis=1)
@@ -437,6 +521,8 @@ class _Importance:
         found = permutation_importance(model, result["LDA"], folds, names, seed)
         by_name = {each.feature: each for each in found}
         first = by_name["x0"]
+        if has_effect:
+            return {"a useless column is called needed": first.low > 0}
         needed = [name for name in names[-3:] if by_name[name].low > 0]
         findings: dict[str, Finding] = {"a useless column is called needed": bool(needed)}
         # new rows, for the models of the folds: these are what the interval speaks of
@@ -487,6 +573,51 @@ class _Groups:
                 findings["unseen groups are worse"] = error.is_worse
             elif not has_effect:
                 findings["the future is worse"] = error.is_worse
+        return findings
+
+
+class _AlikeGroups:
+    """The interval of the error on unseen groups, the rows of which have offsets in common."""
+
+    def __init__(self, n: int, n_groups: int):
+        self.n = n
+        self.n_groups = n_groups
+
+    def findings(self, rng: np.random.Generator, _: bool) -> dict[str, Finding]:
+        groups = rng.permutation(np.arange(self.n) % self.n_groups)
+        y = rng.integers(0, 2, self.n)
+        x = rng.normal(size=(self.n, 4)) + rng.normal(size=(self.n_groups, 4))[groups]
+        x[:, 0] += 1.5 * y
+        model = ComparedModel("LDA", sf.LDA())
+        found = real_errors(model, x, y, groups=groups, seed=_seed(rng)).errors[1]
+        return {
+            "interval of the error of unseen groups": Range(found.low, found.high, found.error)
+        }
+
+
+class _Later:
+    """Whether later rows are said to be misclassified more often, and the interval of the error."""
+
+    def __init__(self, n: int):
+        self.n = n
+
+    def findings(self, rng: np.random.Generator, has_effect: bool) -> dict[str, Finding]:
+        time = np.arange(self.n)
+        y = rng.integers(0, 2, self.n)
+        x = rng.normal(size=(self.n, 4))
+        x[:, 0] += 2 * y
+        if has_effect:
+            # ten rows after another are near copies, of one class
+            place = time // 10
+            y = rng.integers(0, 2, place[-1] + 1)[place]
+            x = 3 * rng.normal(size=(place[-1] + 1, 4))[place] + 0.5 * x
+        model = ComparedModel("1 neighbour", KNeighborsClassifier(1))
+        found = real_errors(model, x, y, time=time, seed=_seed(rng)).errors[1]
+        findings: dict[str, Finding] = {"the future is worse": found.is_worse}
+        if not has_effect:
+            findings["interval of the error of later rows"] = Range(
+                found.low, found.high, found.error
+            )
         return findings
 
 

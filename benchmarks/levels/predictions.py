@@ -10,6 +10,8 @@ from suffice.core.decision.error_intervals import effective_rows, wilson
 from suffice.evaluate.curves.reliability import reliability
 from suffice.evaluate.diagnostics.data import data_checks
 
+LEAST_IN_BIN = 5  # rows
+
 
 def cases() -> Iterator[Case]:
     yield from _share_cases()
@@ -32,6 +34,9 @@ def _share_cases() -> Iterator[Case]:
 def _other_cases() -> Iterator[Case]:
     for n, k in ((50, 2), (200, 3), (1000, 3)):
         yield Case(f"n = {n}, K = {k}, 95 % asked", n, "", _Sets(n, k).findings)
+    for d, k in ((2, 3), (6, 5), (12, 2)):
+        setting = f"QDA, d = {d}, K = {k}, 2000 rows drawn"
+        yield Case(setting, 2000, "", _Simulated(d, k, 2000).findings)
     for n, d in ((60, 2), (200, 3), (1000, 5)):
         findings = _Coefficients(n, d).findings
         yield Case(f"logistic regression, n = {n}, d = {d}", n, "coefficient 0.7", findings)
@@ -78,6 +83,13 @@ class _Stated:
             b = int(rng.integers(len(bins.low)))
             findings["bar of a calibration chart"] = (
                 bool(bins.low[b] <= bins.stated[b] <= bins.high[b]) is False
+            )
+            # sf.plot draws bins of equal widths; those with few rows are skipped here
+            bins = reliability(happened, stated.max(1), weight)
+            filled = np.flatnonzero(bins.counts >= LEAST_IN_BIN)
+            b = int(rng.choice(filled))
+            findings["bar of a calibration chart, bins of equal widths"] = (
+                not bins.low[b] <= bins.stated[b] <= bins.high[b]
             )
         return findings
 
@@ -133,6 +145,30 @@ class _Sets:
             "set of classes, rows of the fit": not bool(by_same_rows[0]),
             "set of classes, rows held out": not bool(by_others.covers(new)[0]),
         }
+
+
+class _Simulated:
+    """The error of a model's own rule, and of another rule, on rows drawn from the model."""
+
+    def __init__(self, d: int, k: int, n_samples: int):
+        rng = np.random.default_rng(d)
+        y = np.arange(30 * k) % k
+        x = rng.normal(size=(30 * k, d)) * (1 + y[:, None] / k) + rng.normal(size=(k, d))[y]
+        self.model = sf.QDA().fit(x, y).model_
+        self.other = sf.GaussianNB().fit(x, y)
+        self.n_samples = n_samples
+
+    def findings(self, rng: np.random.Generator, _: bool) -> dict[str, Finding]:
+        seed = int(rng.integers(2**31))
+        bayes = self.model.bayes_error(self.n_samples, random_state=seed)
+        other = self.model.true_error(self.other, self.n_samples, random_state=seed)
+        findings: dict[str, Finding] = {}
+        for name, error in (("Bayes error", bayes), ("true error of a rule", other)):
+            half = 2 * error.standard_error
+            findings[f"simulated {name}, two standard errors"] = Range(
+                error - half, error + half, float(error)
+            )
+        return findings
 
 
 class _Coefficients:

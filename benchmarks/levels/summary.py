@@ -34,6 +34,7 @@ AT_MOST = (
     "difference of log-losses",
     "fewer errors than the constant",
     "less log-loss than the constant",
+    "more rows would help",
     "outlier of the report",
     "posteriors are useless",
     "set of classes",
@@ -144,7 +145,8 @@ class _Tally:
             test=test,
             setting=setting,
             n_rows=self.n_rows,
-            is_interval=bool(self.ranges) or test.startswith(("bar of", "importance of")),
+            is_interval=bool(self.ranges)
+            or test.startswith(("band of", "bar of", "importance of")),
             repeats=self.repeats,
             wrong=wrong,
             silent=self.silent,

@@ -200,7 +200,7 @@ def test_new_rows_err_more_and_less_often_than_few_held_out_rows_equally_often()
     assert compared_errors(0.1, 100, 0.4, 100).startswith("more")
 
 
-@pytest.mark.parametrize(("spread", "n_seeds"), [(3, 130), (0.4, 90)])
+@pytest.mark.parametrize(("spread", "n_seeds"), [(3, 80), (0.4, 60)])
 def test_forecasts_count_the_errors_of_the_fall_and_of_the_rows_at_hand(
     spread, n_seeds, monkeypatch
 ):
