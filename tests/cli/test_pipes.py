@@ -33,6 +33,28 @@ def test_a_reader_of_the_first_line_leaves_no_trace(tmp_path, arguments, unbuffe
     assert writer.wait() == 0
 
 
+@pytest.mark.slow
+def test_a_named_pipe_whose_reader_leaves_is_a_broken_pipe(tmp_path):
+    import os
+
+    fit = [*COMMAND, "fit", "iris", "-o", "m.suffice", "-q"]
+    subprocess.run(fit, cwd=tmp_path, check=True)
+    names = "sepal_length,sepal_width,petal_length,petal_width\n"
+    (tmp_path / "rows.csv").write_text(names + "5,3,1,0\n" * 20_000)
+    os.mkfifo(tmp_path / "out.csv")
+    writer = subprocess.Popen(
+        [*COMMAND, "predict", "m.suffice", "rows.csv", "-o", "out.csv"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+    )
+    with (tmp_path / "out.csv").open("rb") as reader:
+        assert reader.read(5) == b"label"
+    assert writer.stderr is not None
+    assert b"Broken pipe" not in writer.stderr.read()
+    writer.stderr.close()
+    assert writer.wait() == 141
+
+
 def test_a_link_to_itself_is_named(tmp_path):
     import suffice as sf
     from suffice.errors import InvalidInputError

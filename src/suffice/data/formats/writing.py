@@ -1,5 +1,6 @@
 """Writing tables to files and objects, in the format given by the extension."""
 
+import errno
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -77,7 +78,7 @@ def write_table(frame: pl.LazyFrame, path: str | Path) -> None:
         except (pl.exceptions.ComputeError, OSError) as error:
             match = re.search(r"os error (\d+)", str(error))
             number = int(match[1]) if match else 0
-            if number not in NO_ROOM:  # then reading failed, not writing
+            if number not in (*NO_ROOM, errno.EPIPE):  # then reading failed, not writing
                 raise
             raise OSError(number, os.strerror(number), str(path)) from error
 
