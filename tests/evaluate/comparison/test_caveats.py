@@ -45,7 +45,7 @@ def test_singular_covariances_are_noted_where_nothing_leaks(iris):
     doubled = np.column_stack([X, X[:, 0]])
     result = sf.compare(doubled, y, ["LDA"], cv=5, progress=False)
     assert result.caveats == ()
-    assert any("the covariance of" in note for note in result.notes)
+    assert any("the covariance that all classes share" in note for note in result.notes)
 
 
 def test_an_honest_table_has_no_caveat(iris):
