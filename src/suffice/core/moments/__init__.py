@@ -1,11 +1,12 @@
 """Mergeable sufficient statistics of labelled rows.
 
-`Moments` (moments.py) holds the sums. collect.py, indicators.py and device.py compute them from
-rows. merging.py, schema_change.py and forgetting.py add and subtract them. incomplete.py,
-pattern_sums.py and column_sums.py hold the sums of rows with missing numbers. validity.py checks
-whether any rows can have given sums, and whole_weights.py whether weights are integers.
+`Moments` (moments.py) holds the sums of each class. collect.py, indicators.py and device.py compute
+the sums from rows. merging.py, schema_change.py and forgetting.py add and subtract moments.
+incomplete.py, pattern_sums.py and column_sums.py hold the sums of rows with missing numbers.
+validity.py checks that some rows can have the given sums. whole_weights.py checks whether weights
+are integers.
 
-The package imports `core.power_transform`, `core.table` and the modules below these.
+The package imports `core.power_transform`, `core.table`, and modules that these two import.
 `Moments.save` and `Moments.of_archive` import `suffice.persistence` when they are called.
 """
 

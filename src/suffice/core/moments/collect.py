@@ -30,13 +30,16 @@ from suffice.errors import InvalidInputError, InvalidParameterError, require_wor
 from suffice.typing import Array, Codes, Floats
 
 STORAGES = ("auto", "per-class", "pooled", "diagonal", "rows")
-AFFORDABLE = 1 << 20  # "auto" storage keeps K matrices if they have at most this many numbers
-LARGEST_POOLED = 1 << 29  # most numbers (4 GiB) in a pooled matrix that "auto" storage keeps
-SMALL = 200_000  # with fewer numbers, NumPy is quick enough and Numba is not imported
+# storage="auto" keeps one matrix per class if all of these hold at most this many numbers
+AFFORDABLE = 1 << 20
+LARGEST_POOLED = 1 << 29  # most numbers (4 GiB) in a pooled matrix that storage="auto" keeps
+# tables with at most this many numbers are summed by NumPy, so that Numba is not imported
+SMALL = 200_000
 SMALLEST = 1e-300  # smaller sums of squares or fourth powers have lost digits by underflow
 _CHUNK_ROWS = 65_536
 _BLOCK_ROWS = 4096
-_FEW_ROWS = 16  # with fewer rows per class, one copy is faster than a loop over classes
+# with fewer rows per class, copying the class means to all rows beats a loop over classes
+_FEW_ROWS = 16
 V = TypeVar("V")
 
 
@@ -82,14 +85,14 @@ def is_affordable_per_class(n_classes: int, n_features: int) -> bool:
 
 
 def smallest_storage(storage: str, n_rows: int, n_classes: int, n_features: int) -> str:
-    """Return ``"rows"`` if the rows hold fewer numbers than the large matrices of ``storage``."""
+    """Return ``"rows"`` if the rows hold fewer numbers than large matrices, else ``storage``."""
     if storage == "diagonal" or is_affordable_per_class(n_classes, n_features):
         return storage
     return "rows" if 0 < n_rows < n_features else storage
 
 
 class ChunkSums(NamedTuple):
-    """The sums of some rows; the fields become fields of ``Moments``."""
+    """Sums of a chunk of rows; ``Moments`` has a field with the same name for each field."""
 
     weights: Floats  # (K,)
     means: Floats  # high part (K, d)
@@ -130,7 +133,8 @@ def collect(
             sums = _numpy_sums(numbers, storage, fourth=fourth, higher=higher)
         yield sums if power is None else _of_transformed(sums, power, rows)
         return
-    # most patterns of missing values have few rows, so blocks need not have many rows per pattern
+    # with missing values, ``n_classes`` counts pairs of class and pattern, most of which have few
+    # rows
     block = 4 * _BLOCK_ROWS if has_missing else max(_BLOCK_ROWS, 128 * table.n_classes)
 
     def chunk(lo: int, hi: int) -> ChunkSums:
@@ -205,7 +209,7 @@ def _of_transformed(sums: ChunkSums, power: PowerTransform, rows: Table) -> Chun
     """Return the sums of the transformed rows t(x), given the sums of t(x) − c."""
     shift = np.zeros(sums.means.shape[1])
     shift[: len(power.centre)] = power.centre
-    # two floats hold all digits of a mean such as 1e8
+    # c may be 1e8 times as large as the mean of t(x) − c: two floats keep the digits of both terms
     high, low = two_sum(np.where(sums.weights[:, None] > 0, shift, 0.0), sums.means)
     higher = HigherMoments.of_chunks([sums.higher])
     if higher is not None:
@@ -233,7 +237,7 @@ def _sorted_by_class(rows: Table) -> tuple[Array, Floats, Codes]:
 
 
 def _kept_rows(rows: Table) -> ChunkSums:
-    """Return the sums that every storage has, with the rows themselves as scatter."""
+    """Return the sums of the rows, with the rows themselves stored in place of a scatter."""
     n_numbers = rows.x.shape[1]
     x, w, codes = _sorted_by_class(rows)
     scatter = RowScatter.of(x, w, codes, rows.n_classes)
@@ -253,7 +257,7 @@ def _numpy_sums(rows: Table, storage: Storage, *, fourth: bool, higher: bool) ->
     n_numbers = rows.x.shape[1]
     x, w, codes = _sorted_by_class(rows)
     x = x.astype(np.float64, copy=False)
-    # numeric columns only: the higher moments of indicators are rarely read
+    # sum numeric columns only, since the higher moments of indicators are rarely read
     has_higher = higher and n_numbers > 0
     higher_moments = HigherMoments.of_rows(x[:, :n_numbers], w) if has_higher else None
     present, starts = np.unique(codes, return_index=True)
@@ -311,7 +315,7 @@ def in_threads(
     n_rows: int,
     n_classes: int,
 ) -> Iterator[V]:
-    """Yield the sums of consecutive chunks of rows; the chunks depend on the shapes only."""
+    """Yield the sums of consecutive chunks of rows; the number of threads does not change them."""
     per_chunk = max(_CHUNK_ROWS, 512 * n_classes)
     n_chunks = 1 if n_rows <= per_chunk else 4 * -(-n_rows // (4 * per_chunk))
     edges = np.linspace(0, n_rows, n_chunks + 1).astype(np.intp).tolist()
@@ -361,7 +365,7 @@ def _class_sums(
     weights = np.zeros(k)
     shifts = np.zeros((k, d))  # near the mean of each class
     sums = np.zeros((k, d))
-    # the loop fills one of these two arrays; the other is empty
+    # ``class_chunk`` fills one of these two arrays, and the other is empty
     squares = np.zeros((k if storage == "diagonal" else 0, d))
     grams = np.zeros((k if storage == "per-class" else 0, _padded(d), _padded(d)))
     x, codes, w = _loop_inputs(rows)
@@ -369,13 +373,14 @@ def _class_sums(
     cubes = np.zeros((k, d))
     fourth_powers = np.zeros((k, d))
     if storage == "diagonal" and not by_column and not has_missing:
-        # this loop collects no higher moments: they would cost more than all other sums
+        # ``class_chunk`` collects no higher moments, which would cost more than all other sums
         loops.diagonal_chunk(x, codes, w, lo, hi, weights, shifts, sums, squares)
         return recentred(weights, shifts, sums, DiagonalScatter(squares), None)
     thirds = np.zeros((k if fourth else 0, _padded(d), _padded(d)))
     fourths = np.zeros_like(thirds)
     has_shift = np.zeros(k, bool)
-    # fourth moments read each block a second time; small steps keep it in the cache
+    # fourth moments need each block a second time: with steps of one block, it is still in the
+    # cache
     step = block if fourth else max(hi - lo, 1)
     for first in range(lo, hi, step):
         place = (first, min(first + step, hi), block, by_column)
@@ -408,7 +413,7 @@ def _class_sums(
 
 
 def _loop_inputs(rows: Table) -> tuple[Array, Array, Array]:
-    """Return rows, codes and weights for compiled loops; no weights if all weights are 1."""
+    """Return rows, codes and weights for compiled loops; the weights are empty if all are 1."""
     from suffice.core.compiled import read_only
 
     weights = np.zeros(0) if rows.weight is None else rows.weight

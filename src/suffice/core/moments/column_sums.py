@@ -1,4 +1,4 @@
-"""Sums of rows with missing numbers, by class and column: O(K d) numbers, whatever is missing."""
+"""Sums of rows with missing numbers by class and column, in arrays of K × d numbers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class AvailableSums(NamedTuple):
-    """Sums of the available cases: of rows that have a column, or both columns of a pair."""
+    """Sums of each column over the rows that have it, and of pairs over the rows that have both."""
 
     weights: Floats  # Σ w of the rows that have the column  (K, d)
     means: Floats  # high part (K, d)
@@ -53,7 +53,7 @@ class ColumnSums:
 
     @classmethod
     def of_table(cls, table: Table, empty: Moments) -> ColumnSums:
-        """Return the sums of rows with positive weight; ``empty`` has the same columns, no rows."""
+        """Return the sums of rows with positive weight; ``empty`` has their columns and no rows."""
         start = cls.of_complete(empty).column_sums
 
         def sums_between(lo: int, hi: int) -> Moments:
@@ -141,7 +141,7 @@ class ColumnSums:
         counts = _largest_of_sources(sums.counts, T)
         weights = _largest_of_sources(sums.weights, T)
         moved = mapped(sums, T)
-        # merged levels are one level with frequency p:  Σ w (m − p)² = w p (1 − p)
+        # the indicator m of a merged level has the mean p:  Σ w (m − p)² = w p (1 − p)
         joined = weights * moved.means * (1 - moved.means)
         is_joined = np.count_nonzero(T, axis=1) > 1
         squares = np.where(is_joined, joined, moved.diagonals)
@@ -151,7 +151,7 @@ class ColumnSums:
 
     @property
     def flat(self) -> Moments:
-        """The sums as moments of one feature in K d classes; those of class 0 come first."""
+        """Moments of one feature in K × d classes: the d columns of class 0, then of class 1, …."""
         labels = np.arange(self.column_sums.means.size)
         flat = by_class(self.column_sums, labels, lambda values: values.reshape(-1, 1))
         return replace(flat, counts=flat.counts.ravel(), weights=flat.weights.ravel())
@@ -168,7 +168,7 @@ class ColumnSums:
 
 
 def sums_of_rows(table: Table, empty: Moments, storage: Storage) -> Moments:
-    """Return the sums of rows by class; all rows of a class lack the same columns.
+    """Return the sums of each class, of which all rows must lack the same columns.
 
     The sums of the missing columns are 0.
     """
@@ -189,7 +189,7 @@ def total_of_chunks(chunks: Iterable[ChunkSums], table: Table, empty: Moments) -
     # a later check reports an overflow with its row and column
     with np.errstate(invalid="ignore", over="ignore"):
         total = reduce(merged, (with_sums(start, sums) for sums in chunks))
-    if table.weight is None:  # each row adds 1 to the weight of its class
+    if table.weight is None:  # without weights, each row adds 1 to the weight of its class
         return replace(total, counts=total.weights.astype(np.intp))
     return replace(total, counts=np.bincount(table.codes, minlength=table.n_classes))
 

@@ -51,7 +51,7 @@ def add_counts(values, columns, starts, rows, codes, w, sums, weights, factorial
                 return cell, all_whole
             row_sums[columns[cell]] += u * x
             total += x
-            # no branch for x = 0 or 1, where log x! = 0: the processor would mispredict it
+            # x = 0 and 1 have log x! = 0, but skipping them would cost mispredicted branches
             whole = int(x) if x < _TABLE else -1
             if whole == x:
                 logs += table[whole]
@@ -66,7 +66,7 @@ def add_counts(values, columns, starts, rows, codes, w, sums, weights, factorial
 
 @njit(nogil=True)
 def add_presence(values, columns, starts, rows, codes, w, threshold, sums, weights):
-    """Add the weight of rows to each feature above the threshold; return as ``add_counts`` does."""
+    """Add the weight of rows to their features above the threshold; see ``add_counts``."""
     for i in rows:
         k = codes[i]
         u = w[i] if len(w) else 1.0

@@ -24,7 +24,7 @@ from suffice.errors import (
 )
 from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
-SMALL = 200_000  # with fewer cells, compiled loops do not pay
+SMALL = 200_000  # with fewer cells, NumPy is faster than loading the compiled loops
 _ROUNDING = 2.0**-46  # a smaller relative difference may be a rounding error
 
 
@@ -34,10 +34,10 @@ class CountSums:
 
     N_kj = Σ_{i : y_i = k} w_i x_ij
 
-    ``a + b`` describes the rows of both; ``total - part`` describes the rows of ``total`` without
-    the rows of ``part``. If one of the two lacks a class, its sums of that class are zero. Named
-    features are matched by name. With a ``threshold``, the sums count the indicators
-    [x_ij > threshold].
+    ``a + b`` describes the rows of ``a`` and ``b``; ``total - part`` describes the rows of
+    ``total`` without the rows of ``part``. A class that only one operand has counts as a class with
+    sums of zero in the other. Named features are matched by name. With a ``threshold``, the sums
+    count the indicators [x_ij > threshold].
 
     Examples
     --------
@@ -57,7 +57,8 @@ class CountSums:
     sums: Floats  # N  (K, d)
     log_factorials: Floats  # Σ w Σ_j log x_j!, for densities  (K,)
     log_totals: Floats  # Σ w log (Σ_j x_j)!, for densities  (K,)
-    threshold: float | None = None  # None: sums of counts; else of indicators [x > threshold]
+    # None: counts are summed; otherwise the indicators [x > threshold]
+    threshold: float | None = None
     has_fractions: bool = False  # whether some count is not an integer
 
     @classmethod
@@ -197,7 +198,7 @@ class CountSums:
         weights = _difference(a.weights, b.weights)
         sums = _difference(a.sums, b.sums)
         _require_held(a, counts, weights, sums)
-        # set the sums of a class without rows to exactly zero
+        # in a class without rows, rounding errors may be left: set its sums to zero
         is_empty = counts == 0
         weights[is_empty] = 0.0
         sums[is_empty] = 0.0
@@ -428,7 +429,7 @@ def _aligned(a: CountSums, b: CountSums) -> tuple[CountSums, CountSums]:
 
 
 def sharing_features(a: CountSums, b: CountSums) -> tuple[CountSums, CountSums]:
-    """Return both sums with all features that either has, sorted by name."""
+    """Return both sums with the union of their features, sorted by name."""
     names = sorted({*(a.feature_names or ()), *(b.feature_names or ())})
     return a.with_features(names), b.with_features(names)
 

@@ -49,7 +49,7 @@ def device_sums(
 
 
 class SharedSums(NamedTuple):
-    """Weighted sums of each component r over z = x − μ_r, and the log-likelihood of the rows."""
+    """Sums over z = x − μ_r for each component r, weighted by p, and the rows' log-likelihood."""
 
     weights: Floats  # Σ p  (R,)
     sums: Floats  # Σ p z  (R, d)
@@ -62,7 +62,7 @@ def shared_sums(
 ) -> SharedSums:
     """Return the sums of R components with means (R, d), given log joint densities (n, R)."""
     xp = namespace(x)
-    # p = w softmax(log joint): the share of each component in each row
+    # p = w softmax(log joint), the weight of a row times the share of each component in it
     top = xp.max(log_joint, axis=1, keepdims=True)
     scaled = xp.exp(log_joint - top)
     total = xp.sum(scaled, axis=1, keepdims=True)
@@ -198,7 +198,7 @@ def _block_sums(
         return _sums_of_no_rows(n_classes, x.shape[1], storage)
     order = xp.argsort(codes, stable=True)
     starts = _class_starts(codes, n_classes)
-    # the shift is the first row of each class; a class without rows gets any row, unused
+    # the shift of a class is its first row; for a class without rows, the shift is not used
     first_rows = xp.take(order, xp.clip(starts[:-1], max=x.shape[0] - 1))
     shifts = xp.take(x, first_rows, axis=0)
     loops = None if storage == "diagonal" else _device_loops(x)
@@ -285,7 +285,7 @@ def _tiled_sums(
     weight: DeviceArray | None,
     storage: Storage,
 ) -> _Sums:
-    """Return the sums about the shifts, computed from tiles of one class each."""
+    """Return the sums about the shifts of the classes, computed by matrix products of tiles."""
     xp = namespace(x)
     n, d = x.shape
     k = len(starts) - 1
@@ -326,7 +326,8 @@ def _sums_of_tiles(
     device = device_of(x)
     lanes = xp.arange(height, dtype=tiles.first.dtype, device=device)
     places = tiles.first[:, None] + lanes[None, :]
-    # behind the last row of its class, a tile repeats the first row, which is zero after the shift
+    # a tile that is longer than the rest of its class is filled with the class's first row, which
+    # is the shift and adds zero to the sums
     is_past = places >= tiles.class_end[:, None]
     places = xp.where(is_past, tiles.class_start[:, None], places)
     rows = xp.take(order, xp.reshape(places, (-1,)))
@@ -357,7 +358,7 @@ def _shifted_rows(
     class_of: DeviceArray,
     height: int,
 ) -> tuple[DeviceArray, DeviceArray | None]:
-    """Return the rows minus the shift of their class (T, height, d), and their sums, or None."""
+    """Return the rows minus their shift (T, height, d), and their sums if Triton computed them."""
     xp = namespace(x)
     shape = (class_of.shape[0], height, x.shape[1])
     loops = _device_loops(x)

@@ -6,7 +6,9 @@ import triton.language as tl
 
 from suffice.core.table.foreign import DeviceArray
 
-WIDEST = 64  # products of at most this many columns stay in a multiprocessor's registers
+WIDEST = (
+    64  # a product of at most this many columns fits into the registers of a multiprocessor
+)
 MOST_BYTES = 1 << 30  # largest memory of the partial sums
 SLABS = 1056
 FLUSH = 4  # number of tiles summed in the rows' precision before they are added in float64
@@ -25,7 +27,7 @@ def class_sums(
     shifts: DeviceArray,
     weight: DeviceArray | None,
 ) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
-    """Return weights (K,), sums (K, d) and products (K, d, d) about the shifts, float64."""
+    """Return weights (K,), sums (K, d) and products (K, d, d) about the shifts, in float64."""
     rows = torch.from_dlpack(x)
     sorted_rows = torch.from_dlpack(order)
     class_starts = torch.from_dlpack(starts)
@@ -34,7 +36,7 @@ def class_sums(
     k = len(class_starts) - 1
     width = _width(d)
     slab = triton.cdiv(n, SLABS)
-    # partial sums of every slab of rows: products, sums and weights
+    # each of the slabs, into which the sorted rows are cut, has its own products, sums and weights
     parts = [
         torch.empty((SLABS + k, m), dtype=torch.float64, device=rows.device)
         for m in (width * width, width, 1)
@@ -78,8 +80,10 @@ def class_sums(
 def shifted_rows(
     x: DeviceArray, rows: DeviceArray, shifts: DeviceArray, class_of: DeviceArray, height: int
 ) -> tuple[DeviceArray, DeviceArray]:
-    """Return some rows of x, each minus the shift of its tile of ``height`` rows, (m, d)."""
-    # the second result holds the sum of every sixteen of these rows, (m / 16, d)
+    """Return rows of x minus the shift of their tile (m, d), and the sums of sixteen rows each.
+
+    A tile has ``height`` rows. The sums are (m / 16, d).
+    """
     all_rows = torch.from_dlpack(x)
     wanted = torch.from_dlpack(rows)
     class_shifts = torch.from_dlpack(shifts)
@@ -175,7 +179,7 @@ def _partial_sums(
                     w = tl.load(weights + row, mask=is_inside, other=0.0)
                     weight += w
                     wz = z * w.to(kind)[:, None]
-                # Σ w z zᵀ in full precision: TF32 would keep three digits
+                # "ieee" sums Σ w z zᵀ in full precision: the default, TF32, would keep three digits
                 some = tl.dot(tl.trans(wz), z, some, input_precision="ieee", out_dtype=kind)
                 total += wz
             product += some.to(tl.float64)

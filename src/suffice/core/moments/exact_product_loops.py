@@ -25,7 +25,8 @@ from suffice.core.moments.loops import (
 # the specification by 2³⁸, so that 2¹³ rows stay below 2⁵³. But |u + l| is bounded by 2²⁰ and its
 # product by 2⁴⁰. So blocks have 2¹² rows here, whose products add up to at most 2⁵².
 MOST = 4096  # after this many rows, products in floats are added to the integers
-MOST_WEIGHTED = 1024  # the same with weights' digits of at most 7: 7 · 2¹⁰ · 2⁴⁰ < 2⁵³
+# as ``MOST``, for rows times digits of weights, at most 7: 7 · 2¹⁰ · 2⁴⁰ < 2⁵³
+MOST_WEIGHTED = 1024
 _HALF = 1048576.0  # 2²⁰
 _ROUND = 6755399441055744.0  # 1.5 · 2⁵²
 
@@ -33,7 +34,7 @@ _ROUND = 6755399441055744.0  # 1.5 · 2⁵²
 # compiled form of ``exact_sums.halves``
 @njit(nogil=True)
 def split(tile, scales, lanes, largest, low, both):
-    """Replace x − origin with the upper part of q; write its lower part and their sum.
+    """Split q: replace x − origin with the upper part; write the lower part, and the sum of both.
 
     Return whether all values lie in the range of the grid.
     """
@@ -74,7 +75,7 @@ def flush_sums(tile, lanes, line, integers):
 def flush(floats, integers):
     """Add floats that are integers to ``integers``, and set the floats to zero."""
     for i in range(floats.shape[0]):
-        for j in range(i + 4 - i % 4):  # the lower triangle of 4 × 4 blocks
+        for j in range(i + 4 - i % 4):  # up to the end of the 4 × 4 block on the diagonal
             integers[i, j] += np.int64(floats[i, j])
             floats[i, j] = 0.0
 

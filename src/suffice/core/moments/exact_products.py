@@ -6,8 +6,8 @@
 
 ``exact_sums.py`` also computes the scatter M from P and s. The code calls hi and lo ``upper`` and
 ``lower``.
-Their products are so small that floats add them without rounding. Matrix products add few rows; the
-compiled loops of ``exact_product_loops.py`` add many rows, in threads.
+The products of these halves are so small that floats add them without rounding. Matrix products add
+few rows; the compiled loops of ``exact_product_loops.py`` add many rows, in threads.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from suffice.typing import Codes, Floats
 # (upper + lower)² ≤ 2⁴⁰, times a digit of the weight ≤ 7, sums to less than 2⁵³ in 1,024 rows
 _BLOCK_ROWS = 512
 _LOOP_ROWS = 4096  # number of rows in a block that a compiled loop sorts by class
-_WIDE = 128  # with this many features, rows can be read in random order without loss of speed
+_WIDE = 128  # with this many features, reading rows in random order costs no speed
 _MOST_CLASSES = 1024  # chunks have 512 rows per class, and 2¹⁹ rows sum to less than 2⁶³
 _WEIGHT_BITS = 3  # weights are split into digits from 0 to 7, which are summed one by one
-# warn if rounding changes a feature by more than this share of its standard deviation
+# warn if the rounding errors of a feature exceed this share of its standard deviation
 _LOST_SHARE = 1e-6
 
 
@@ -75,7 +75,7 @@ def warn_of_coarse_grid(
         return
     values = x.astype(np.float64, copy=False)
     spreads = values.std(0)
-    # rounding errors are at most half a step, so only coarse grids need the exact computation
+    # no rounding error exceeds half a step, so the errors of fine grids need not be computed
     is_coarse = grid.steps / 2 > _LOST_SHARE * spreads
     for j in np.flatnonzero(is_coarse & (spreads > 0)).tolist():
         column = values[:, j]
@@ -183,7 +183,7 @@ def _by_blocks(rows: Table, empty: ExactSums, *, numbered: bool) -> ExactSums:
     """Return the sums of rows, by matrix products of blocks of rows of one class."""
     grid = empty.grid
     if rows.x.shape[1] != grid.n_features:
-        grid.rounded(rows.x, rows.names)  # raises
+        grid.rounded(rows.x, rows.names)  # raises, since the number of features differs
     order = np.argsort(rows.codes, kind="stable")
     edges = np.searchsorted(rows.codes[order], np.arange(rows.n_classes + 1))
     sums = Int128.zeros(empty.sums.shape)
@@ -209,7 +209,8 @@ def _class_sums(
 ) -> Integers | None:
     """Return Σ upper and Σ lower of some rows, (2, d), and write three products to ``grams``.
 
-    Each row is multiplied by its digit of the weight. Return None if a value lies outside the grid.
+    Each row is multiplied by the current digit of its weight. Return None if a value lies outside
+    the grid.
     """
     sums = np.zeros((2, grid.n_features), np.int64)
     product = np.empty(grams.shape[1:])

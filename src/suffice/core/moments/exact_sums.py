@@ -1,8 +1,9 @@
 """Exact sums: sums of integers on a grid, so that ``+`` and ``-`` never round.
 
-``rounding_grid.py`` rounds a row to integer steps of the grid, q. ``halves`` splits q, so that
-float64 adds the products of 2¹² rows without rounding; ``exact_products.py`` computes P and s.
-``ExactSums`` adds and subtracts P and s as integers modulo 2¹²⁸, and rounds the scatter M once:
+``rounding_grid.py`` rounds a row to q, integer steps of the grid. ``halves`` splits q into hi and
+lo, so that float64 adds the products of 2¹² rows without rounding. ``exact_products.py`` computes
+the sums of products P and the sums s. ``ExactSums`` adds and subtracts P and s as integers modulo
+2¹²⁸, and rounds the scatter M once:
 
     q = 2²⁰ hi + lo,  hi = round(q / 2²⁰)
     P = Σ w q qᵀ = Σ w (2⁴⁰ hi hiᵀ + 2²⁰ (hi loᵀ + lo hiᵀ) + lo loᵀ),  s = Σ w q
@@ -32,7 +33,8 @@ HALF = 20  # number of bits in the lower half of q; |hi|, |lo| ≤ 2¹⁹
 MOST_WEIGHT = 1 << 48  # largest Σ w: sums of products then fit into 127 bits
 _DIGEST_NAME = "suffice exact sums 1"
 _NUMBERS_AT_ONCE = 1 << 14  # numbers that are converted to floats together
-_NEARLY_HALF = 2.0**-95  # a pair cannot resolve smaller relative distances from a rounding tie
+# a pair of floats cannot resolve smaller relative distances from the middle of two floats
+_NEARLY_HALF = 2.0**-95
 
 
 def halves(q: Floats) -> tuple[Floats, Floats]:
@@ -47,7 +49,7 @@ def halves(q: Floats) -> tuple[Floats, Floats]:
 class ExactSums:
     """Σ w, Σ w q and Σ w q qᵀ of each class, where q are values in steps of a grid.
 
-    Any order of adding and subtracting gives the same bits.
+    ``+`` and ``-`` in any order give the same bits.
     """
 
     grid: RoundingGrid
@@ -125,8 +127,9 @@ class ExactSums:
     def digest(self, feature_names: tuple[str, ...] | None) -> str:
         """Return the SHA-256 of the canonical form, in hexadecimal digits.
 
-        Sums of the same rows, grid and features have the same digest, in whatever order rows were
-        added and removed. Classes without rows are ignored.
+        Sums of the same rows, on the same grid and with the same features, have the same digest:
+        the order in which rows were added and removed does not matter. Classes without rows are
+        ignored.
         """
         present = np.flatnonzero(self.counts)
         header = {
@@ -202,7 +205,7 @@ class ExactSums:
         return bool(np.any(self._scatter_in_steps(j, j).high < 0))
 
     def _scatter_in_steps(self, i: Codes, j: Codes) -> Pair:
-        """Return the elements (i, j) of M in steps of the grid."""
+        """Return the elements (i, j) of M in steps of the grid, as pairs of floats."""
         centred, remainders = self._centred(i, j)
         n = np.maximum(self.weights, 1).astype(np.float64)
         # Σ w (q − c)(q − c)ᵀ − s sᵀ / n, where s = Σ w (q − c) is small
@@ -233,10 +236,10 @@ class ExactSums:
     def _round_ties(
         self, scatter: Pair, centred: Int128, remainders: Integers, i: Codes, j: Codes
     ) -> None:
-        """Round values exactly that lie too close to the middle of two floats."""
+        """Round the values that lie too close to the middle of two floats, with exact fractions."""
         for k, t in np.argwhere(_is_near_tie(scatter)).tolist():
             n = max(int(self.weights[k]), 1)
-            # (n P − s sᵀ) / n, about the centre
+            # M = (n P − s sᵀ) / n, with P and s about the centre c
             top = n * centred.item(k, t) - int(remainders[k, i[t]]) * int(remainders[k, j[t]])
             scatter.high[k, t] = float(Fraction(top, n))
 

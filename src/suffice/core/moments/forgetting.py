@@ -4,7 +4,8 @@
 
     w = w_a − w_b,  δ = μ_b − μ_a,  μ = μ_a − (w_b/w) δ,  M = M_a − M_b − (w_a w_b/w) δ δᵀ
 
-This file checks before that b can be a part of a, and afterwards how many digits are left.
+This file checks before the subtraction that b can be a part of a, and afterwards that enough
+correct digits are left.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 FEWEST_DIGITS = 6  # correct digits that a variance must keep
 FEWEST_FOURTH_DIGITS = 4
-GROSS = 1e3  # a peak above this multiple of the remaining sum of squares is due to an outlier
+GROSS = 1e3  # a fall of a sum of squares by more than this factor is due to an outlier
 _SLACK = 1e-8  # largest relative rounding error of sums of weights and squares
 
 
@@ -41,7 +42,7 @@ OTHER_CORRELATIONS = (
 
 
 class _Digits(NamedTuple):
-    """Largest rounding errors of a mean, relative to the spread and to the mean."""
+    """Largest rounding errors of a mean: one relative to the spread, one relative to the mean."""
 
     of_spread: float
     of_mean: float
@@ -84,7 +85,7 @@ def check_held(total: Moments, part: Moments) -> None:
 
 
 def _check_emptied(total: Moments, part: Moments) -> None:
-    """Raise if a class would lose all its rows or weight, but the removed rows are not its rows."""
+    """Raise if a class would lose all its rows or weight by removing rows that it does not have."""
     is_emptied = (part.counts == total.counts) & (total.counts > 0)
     # if all rows go, all the weight must go; if rows remain, some weight must remain
     is_lighter = part.weights < total.weights * (1 - _SLACK)
@@ -114,10 +115,11 @@ def class_and_column_of_other_mean(
     is_emptied: Flags,
     peaks: Floats | None,
 ) -> tuple[int, int] | None:
-    """Return a class and column that lose all rows, but with another mean; None if there is none.
+    """Return a class and column that would lose all rows, but whose removed rows have another mean.
 
-    ``is_emptied`` says which classes (K,), or which columns of each class (K, d), lose all rows.
-    ``peaks`` are those of ``spread_left``; they are None if no row was ever forgotten.
+    Return None if there is none. ``is_emptied`` says which classes (K,), or which columns of each
+    class (K, d), would lose all rows. ``peaks`` holds the largest sums of squares so far (K, d), or
+    None if no row was ever forgotten.
     """
     distances = np.abs((part.means - total.means) + (part.means_low - total.means_low))
     w = np.broadcast_to(as_columns(total.weights), total.means.shape)
@@ -126,12 +128,12 @@ def class_and_column_of_other_mean(
     squares = total.scatter.pooled_diagonal() + between.sum(0)
     digits = _MEAN_DIGITS
     if peaks is not None:
-        # rows that were forgotten earlier have left their rounding errors
+        # forgetting rows earlier has left rounding errors in proportion to their squares
         squares = squares + peaks.sum(0)
         digits = _MEAN_DIGITS_AFTER_FORGETTING
     spread = np.sqrt(ratio(squares, w.sum(0)))
-    # the error of means computed here is proportional to the spread; that of means computed by a
-    # database is proportional to their size
+    # a mean that suffice computed has an error proportional to the spread; a mean that a database
+    # computed has an error proportional to the mean itself
     slack = digits.of_spread * spread + digits.of_mean * np.abs(total.means)
     differs = (distances > slack) & as_columns(is_emptied)
     if not differs.any():
@@ -144,7 +146,9 @@ def without(total: Moments, part: Moments) -> Moments:
     """Return ``total`` − ``part``; raise if rows were never added, or if digits would be lost."""
     # w = w_a − w_b,  M = M_a − M_b − (w_a w_b/w) δ δᵀ,  δ = μ_b − μ_a
     rest = merged(total, part, -1.0)
-    if isinstance(rest.scatter, RowScatter):  # each row was found among the rows of ``total``
+    if isinstance(
+        rest.scatter, RowScatter
+    ):  # stored rows are removed one by one, without rounding
         means, means_low = rest.scatter.means()
         return without_empty_classes(replace(rest, means=means, means_low=means_low))
     spread = spread_left(total, rest)
@@ -153,7 +157,7 @@ def without(total: Moments, part: Moments) -> Moments:
     # Σ z² ≥ √(10^digits ε n) peak
     share = np.sqrt(10.0**FEWEST_FOURTH_DIGITS * EPS * rest.counts[:, None])
     has_few_digits = (_squares(rest) < share * spread.peaks) & ~spread.is_constant
-    # the mean of a column that now holds only zeros may be a rounding error: set it to zero
+    # if all remaining values of a column are zero, its mean may be a rounding error: set it to zero
     is_rounding = np.abs(rest.means) <= ROUNDING * np.sqrt(_squares(total))
     is_zero = spread.is_constant & is_rounding
     rest = replace(
@@ -171,14 +175,14 @@ def without(total: Moments, part: Moments) -> Moments:
 
 
 class SpreadLeft(NamedTuple):
-    """The spread of the remaining rows in each class and column."""
+    """Spread of the rows that remain in each class and column, and their largest earlier spread."""
 
     is_constant: Flags  # (K, d)
     peaks: Floats  # largest Σ w (x − μ)² so far, before rows were removed  (K, d)
 
 
 def spread_left(total: Moments, rest: Moments) -> SpreadLeft:
-    """Return the spread of ``rest``, which is left of ``total``; raise if its digits are lost."""
+    """Return the spread of ``rest``, the rows left of ``total``; raise if it has too few digits."""
     left = _squares(rest)
     peaks = peaks_of(total)
     is_single = as_columns(rest.counts <= 1)
@@ -223,7 +227,7 @@ def peaks_of(m: Moments) -> Floats:
 
 
 def has_foreign_products(rest: Moments, peaks: Floats, is_constant: Flags) -> bool:
-    """Return whether a constant column has sums of products that only other rows can explain."""
+    """Return whether a constant column has products that the remaining rows cannot have."""
     if isinstance(rest.scatter, (DiagonalScatter, RowScatter)):
         return False
     scatters = rest.scatter.values
@@ -233,21 +237,24 @@ def has_foreign_products(rest: Moments, peaks: Floats, is_constant: Flags) -> bo
         squares = squares[:1]
         peaks = peaks.max(0, keepdims=True, initial=0.0)
         is_constant = np.asarray(is_constant.all(0, keepdims=True))
-    # |S_ij| ≤ √(S_ii S_jj), where S_ii = 0 of a constant column has a rounding error
+    # |S_ij| ≤ √(S_ii S_jj), where S_ii of a constant column is 0 up to a rounding error
     bounds = np.sqrt(np.abs(squares) + _SLACK * peaks)
     is_foreign = np.abs(scatters) > bounds[:, :, None] * bounds[:, None, :]
     return bool((is_foreign & (is_constant[:, :, None] | is_constant[:, None, :])).any())
 
 
 def _squares(m: Moments) -> Floats:
-    """Return sums of squares about the class means (K, d), summed over classes if pooled."""
+    """Return sums of squares about the class means (K, d); if pooled, each row holds the total."""
     if m.storage == "pooled":
         return np.broadcast_to(m.scatter.pooled_diagonal(), m.means.shape)
     return m.scatter.diagonals()
 
 
 def _is_explained(rest: Moments, left: Floats, peaks: Floats) -> Flags:
-    """Return whether zero spread means equal rows, (K, d); False if an outlier may be the cause."""
+    """Return whether zero spread can only mean equal values, (K, d).
+
+    It is False where the squares of a removed outlier may have hidden the spread.
+    """
     w = np.broadcast_to(as_columns(rest.weights), left.shape)
     grand_mean = ratio((w * rest.means).sum(0), w.sum(0))
     between = w * np.square(rest.means - grand_mean)

@@ -15,11 +15,11 @@ from suffice.core.threads import over_chunks
 from suffice.typing import Codes, Flags, Floats
 
 _BLOCK_CELLS = 1 << 15  # numbers processed at once
-_MANY_CELLS = 200_000  # with fewer numbers, compiled loops do not pay
+_MANY_CELLS = 200_000  # with fewer numbers, NumPy is faster than loading the compiled loops
 
 
 class PowerSums(NamedTuple):
-    """Σ w zᵖ of G groups of rows, where z = x − shift of the group."""
+    """Σ w zᵖ of G groups of rows, where z = x − shift, with one shift for each group."""
 
     weights: Floats  # p = 0  (G,), or one for each column (G, d)
     shifts: Floats  # (G, d)
@@ -29,10 +29,7 @@ class PowerSums(NamedTuple):
     fourths: Floats  # p = 4  (G, d)
 
     def of_observed(self, observed: Flags) -> PowerSums:
-        """Return the sums of the first F groups, whose rows have only the ``observed`` columns.
-
-        ``observed`` is (F, d).
-        """
+        """Return the sums of the first F groups, given the columns that their rows have, (F, d)."""
         first = slice(len(observed))
         return PowerSums(
             weights=self.weights[first, None] * observed,
@@ -48,7 +45,7 @@ class PowerSums(NamedTuple):
 class HigherMoments:
     """Sums of powers of each column about its mean, over the rows that have the column.
 
-    A column whose sums are not known holds NaN, and so does every total that includes it.
+    If the sums of a column are not known, they are NaN, and so is every total that includes them.
     Pébay (2008), *Sandia Report* SAND2008-6212, equations 2.1 and 3.1.
     """
 
@@ -91,10 +88,10 @@ class HigherMoments:
         cubes: Floats,
         fourths: Floats,
     ) -> HigherMoments:
-        """Return the moments of all classes, given sums about the class shifts and an origin.
+        """Return the moments over all classes, given sums about the class shifts and an origin.
 
-        ``sums`` (K, d) and ``squares`` (d,) are sums of z = x − shift, where ``squares`` is over
-        all classes; ``cubes`` and ``fourths`` (d,) are sums of powers of x − origin.
+        ``sums`` (K, d) holds Σ w z with z = x − shift of the class, and ``squares`` (d,) holds
+        Σ w z² over all classes. ``cubes`` and ``fourths`` (d,) are sums of powers of x − origin.
         """
         # a later check reports an overflow with its row and column
         with np.errstate(over="ignore", invalid="ignore"):
@@ -102,7 +99,8 @@ class HigherMoments:
             e = np.where(w > 0, shifts - origin, 0.0)
             we = w * e
             s0 = np.full(len(origin), weights.sum())
-            # Σ w (z + e) and Σ w (z + e)² with e = shift − origin
+            # move the sums from the class shifts to the origin: Σ w (z + e), Σ w (z + e)², e =
+            # shift − origin
             s1 = (sums + we).sum(0)
             s2 = squares + (e * (2 * sums + we)).sum(0)
             return cls.of_powers(np.stack([s0, s1, s2, cubes, fourths]), origin)
@@ -111,7 +109,7 @@ class HigherMoments:
     def of_chunks(
         cls, chunks: Sequence[HigherMoments | PowerSums | None]
     ) -> HigherMoments | None:
-        """Return the moments of all rows, given those of chunks; None if a chunk has none."""
+        """Return the moments of all rows, given the sums of chunks; None if a chunk has no sums."""
         parts = [chunk for chunk in chunks if isinstance(chunk, HigherMoments)]
         groups = [chunk for chunk in chunks if isinstance(chunk, PowerSums)]
         if len(parts) + len(groups) < len(chunks):
@@ -201,7 +199,7 @@ class HigherMoments:
         )
 
     def merged(self, other: HigherMoments, sign: float = 1.0) -> HigherMoments:
-        """Return the moments of both, or, if ``sign`` is −1, of these rows without ``other``."""
+        """Return the moments of all rows, or, if ``sign`` is −1, without the rows of ``other``."""
         total = self.weights + sign * other.weights
         # μ = μ_a ± (w_b/w) (μ_b − μ_a); if a has no rows, start from the mean of b
         start = np.where(self.weights == 0, other.means, self.means)
@@ -243,7 +241,7 @@ class HigherMoments:
         )
 
     def without_cells(self, weights: Floats, values: Floats) -> HigherMoments:
-        """Return the moments without the filled cells, which all have one value in a column.
+        """Return the moments without filled cells, which have the same value within a column.
 
         ``weights`` (d,) is the total weight of these cells, ``values`` (d,) their value.
         """
@@ -255,7 +253,7 @@ class HigherMoments:
         return np.stack([self.weights, self.means, self.squares, self.cubes, self.fourths])
 
     def select(self, columns: Codes) -> HigherMoments:
-        """Return columns by position; a position outside the range gives an unknown column."""
+        """Return columns by position; a position outside the range gives a column of NaN."""
         is_known = (columns >= 0) & (columns < len(self.weights))
         sources = np.where(is_known, columns, 0)
 
@@ -280,7 +278,7 @@ class HigherMoments:
 
 
 def _numpy_sums(table: Table, lo: int, hi: int, block: int) -> Floats:
-    """Return the five sums of each block of rows lo … hi−1, over the observed numbers."""
+    """Return w, μ and Σ w (x − μ)ᵖ of each block of rows lo … hi−1, over the observed numbers."""
     starts = range(lo, hi, block)
     sums = np.zeros((len(starts), 5, table.x.shape[1]))
     for of_block, start in zip(sums, starts, strict=True):

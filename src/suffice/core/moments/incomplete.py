@@ -1,8 +1,8 @@
 """Moments of rows with missing numbers: by pattern of observed columns, or by column.
 
-Such moments hold the sums of each pattern, or of each column. Their means and scatter use the
-available cases: the mean of a column is over the rows that have it, and the scatter of two columns
-over the rows that have both.
+A pattern is the set of the columns that are observed in a row. The means and the scatter of such
+moments use the available cases: the mean of a column is over the rows that have the column, and
+the scatter of two columns is over the rows that have both columns.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def incomplete_sums(
 ) -> tuple[Incomplete, HigherMoments | None]:
     """Return the sums of rows with positive weight, and the higher moments of their columns.
 
-    ``empty`` has the same columns and no rows.
+    ``empty`` has the columns of the table and no rows.
     """
     if storage != "diagonal":
         return PatternSums.with_higher_moments(table, empty, max_patterns)
     if table.x.size > collect.SMALL:
-        # as for complete rows, higher moments would cost more than all other sums
+        # higher moments would cost more than all other sums, as for complete rows
         return ColumnSums.of_table(table, empty), None
     no_loss = np.zeros(table.n_features, np.intp)
     columns = PatternSums(no_patterns(empty), float_rows(table), no_loss).by_column()
@@ -95,7 +95,7 @@ def forgotten(a: Moments, b: Moments) -> Moments:
 
 
 def _refuse_other_columns(before: Incomplete, removed: Incomplete, m: Moments) -> None:
-    """Raise if all numbers of a class and column are removed, but not the same numbers."""
+    """Raise if a class would lose all numbers of a column by removing other numbers."""
     total = before.by_column().column_sums
     part = removed.by_column().column_sums
     is_emptied = (part.counts == total.counts) & (total.counts > 0)
@@ -121,14 +121,14 @@ def _column_moments(sums: Incomplete, m: Moments, *, pooled: bool) -> Moments:
     columns = replace(sums.by_column().column_sums, feature_names=m.feature_names)
     if not pooled:
         return columns
-    # the variance of a single class is not known
+    # pooled sums give the variance over all classes only
     return replace(columns, scatter=PooledScatter(np.diag(columns.scatter.pooled_diagonal())))
 
 
 def with_patterns(m: Moments, patterns: Incomplete, storage: str) -> Moments:
-    """Return moments with the weights of ``m``, and means and scatter from available cases."""
+    """Return moments with the weights of ``m``, and with means and scatter of available cases."""
     sums = patterns.available_sums()
-    # S_ij w_k / w_ij, where S_ij and w_ij are over the rows that have both columns
+    # M_ij = S_ij w_k / w_ij, where S_ij and w_ij are over the rows that have columns i and j
     if storage == "pooled":
         mean_products = ratio(sums.products.sum(0), sums.product_weights.sum(0))
         scatter = mean_products * m.weights.sum()

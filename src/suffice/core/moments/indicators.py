@@ -1,7 +1,7 @@
 """Sums of the indicators of levels, computed without a column for each level.
 
-Indicators m have the class means p, the frequencies of the levels. With n the weight of each level
-and N the weight of each pair of levels:
+The class means p of the indicators m are the frequencies of the levels. With n the weight of each
+level and N the weight of each pair of levels, the scatter about the means is
 
     Σ w (m − p)(m − p)ᵀ = N − n nᵀ / w
     Σ w (m − p)(x − μ)ᵀ = Σ w m (x − μ)ᵀ    sums of the numbers, level by level
@@ -27,7 +27,7 @@ from suffice.typing import Floats
 class IndicatorSums(NamedTuple):
     """Weights of levels and of pairs of levels.
 
-    The number of matrices G is K, or 1 if pooled, or 0 if diagonal.
+    The number of matrices G is the number of classes K, or 1 for pooled and 0 for diagonal storage.
     """
 
     weights: Floats  # n, the weight of the rows with each level  (K, C)

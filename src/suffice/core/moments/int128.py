@@ -19,7 +19,7 @@ Index: TypeAlias = Place | tuple[Place, ...]
 _WORD = 64  # bits per word
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
-_SPLITTER = 134217729.0  # 2²⁷ + 1, which splits a float into two halves (Dekker 1971)
+_SPLITTER = 134217729.0  # 2²⁷ + 1 splits a float into two halves of 26 bits (Dekker 1971)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +41,7 @@ class Int128:
 
     @classmethod
     def zeros(cls, shape: tuple[int, ...]) -> Int128:
-        """Return zeros of a shape."""
+        """Return an array of zeros."""
         return cls(high=np.zeros(shape, np.uint64), low=np.zeros(shape, np.uint64))
 
     @classmethod
@@ -187,7 +187,7 @@ class Pair:
         return Pair(*two_sum(quotient, rest / divisor))
 
     def scaled(self, exponents: Array) -> Pair:
-        """Return the numbers times 2^exponents; this is exact unless a number underflows."""
+        """Return the numbers times 2^exponents, exactly unless a number underflows."""
         return Pair(np.ldexp(self.high, exponents), np.ldexp(self.low, exponents))
 
 

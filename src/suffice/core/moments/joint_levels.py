@@ -1,11 +1,12 @@
 """Join categories into groups, and count joint levels: pairs of levels then need fewer tables.
 
-Ten categories have 45 pairs. Joined two by two, they are five groups with ten pairs, and a pass
-over the rows counts only these. The entries of the 0/1 matrix E_g (J_g, C_g) tell which of the C_g
-levels each of the J_g joint levels of group g contains. If m_g are the 0/1 indicators of a row's
-levels in group g, and m_joint,g the indicators of its joint level, then m_g = E_gᵀ m_joint,g. The
-sums over joint levels therefore give the sums over levels: the weights n, the tables of pairs N and
-the products with the numbers x.
+Ten categories have 45 pairs. If neighbouring categories are joined two by two, there are five
+groups with ten pairs, so that a pass over the rows fills ten tables instead of 45. A joint level of
+a group is a combination of levels, one of each category in the group. Entry (j, c) of the matrix
+E_g (J_g, C_g) is 1 if joint level j of group g contains level c, and 0 otherwise. If m_g are the
+0/1 indicators of a row's levels in group g, and m_joint,g the indicators of its joint level, then
+m_g = E_gᵀ m_joint,g. The sums over joint levels therefore give the sums over levels: the weights n,
+the tables of pairs N and the products with the numbers x.
 
     n_g = E_gᵀ n_joint,g             N_gg = E_gᵀ diag(n_joint,g) E_g
     N_gh = E_gᵀ N_joint,gh E_h       Σ w m_g xᵀ = E_gᵀ Σ w m_joint,g xᵀ
@@ -22,8 +23,9 @@ import numpy as np
 from suffice.core.table.schema import LevelCodes
 from suffice.typing import Codes, Floats
 
-_MOST_JOINT_LEVELS = 64  # joint levels per group; the table of two groups then fits the cache
-# categories are joined only if the tables have at most this many cells per row
+# most joint levels of a group, so that the table of two groups fits into the cache
+_MOST_JOINT_LEVELS = 64
+# categories are joined only if all tables together have at most this many cells per row
 _CELLS_PER_ROW = 8
 
 
@@ -31,8 +33,8 @@ _CELLS_PER_ROW = 8
 class JointLevels:
     """The groups of joined categories, and the levels that each joint level contains.
 
-    In the shapes, M is the number of copies of each sum: K, or 1 if classes are pooled. p is the
-    number of columns that are summed for each level.
+    In the shapes of arrays, M is the number of copies of each sum, K or, if classes are pooled, 1;
+    p is the number of columns that are summed for each level.
     """
 
     group_of: Codes  # group of each category, ascending  (q,)
@@ -41,7 +43,7 @@ class JointLevels:
     joint_starts: Codes  # first joint level of each group, and their total number  (G + 1,)
     level_starts: Codes  # first level of each group, and their total number  (G + 1,)
     levels_of_joint: tuple[Floats, ...]  # E of each group, (J_g, C_g)
-    pairs: tuple[tuple[int, int], ...]  # groups g < h of each table  (P,)
+    pairs: tuple[tuple[int, int], ...]  # the two groups g < h of each table  (P,)
     table_starts: Codes  # first cell of each table, and the number of cells  (P + 1,)
 
     @classmethod
@@ -85,7 +87,7 @@ class JointLevels:
         return products
 
 
-@lru_cache(maxsize=8)  # all chunks of a table share their groups
+@lru_cache(maxsize=8)  # all chunks of a table need the same groups
 def _joined(n_levels: tuple[int, ...], n_states: tuple[int, ...], most: int) -> JointLevels:
     """Join neighbouring categories into groups of at most ``most`` joint levels."""
     group_of = np.zeros(len(n_states), np.intp)
@@ -101,7 +103,8 @@ def _joined(n_levels: tuple[int, ...], n_states: tuple[int, ...], most: int) -> 
     for g, n_of_group in enumerate(n_joint):
         columns = [np.zeros((n_of_group, 0))]
         for j in np.flatnonzero(group_of == g).tolist():
-            # the level of category j in each joint level; the last one is missing: its row is zero
+            # the level of category j in each joint level; the last state, a missing level, has a
+            # row of zeros
             state = np.arange(n_of_group) // strides[j] % n_states[j]
             columns.append(np.eye(n_states[j], n_levels[j])[state])
         levels_of_joint.append(np.concatenate(columns, axis=1))

@@ -1,4 +1,4 @@
-"""Compiled sums: one pass over a chunk of rows, gathered by class in transposed tiles."""
+"""Compiled sums of chunks of rows, which are gathered by class in transposed tiles."""
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 
 import numpy as np
@@ -6,14 +6,15 @@ import numpy as np
 from suffice.core.compiled import njit
 
 LANES = 256
-STRIDE = LANES + 8  # not a power of two, so that a tile's columns use different cache sets
+# row length of a tile; not a power of two, so that columns fall into different cache sets
+STRIDE = LANES + 8
 
 _FAST = {"contract", "reassoc", "nsz"}
 
 
 @njit(nogil=True, fastmath=_FAST)
 def add_gram(left, right, lanes, whole, gram):
-    """Add Σ_r left[i, r] right[j, r] to gram[i, j]; only in lower blocks unless ``whole``."""
+    """Add Σ_r left[i, r] right[j, r] to gram[i, j]; unless ``whole``, only in the lower blocks."""
     for i in range(0, len(gram), 4):
         for j in range(0, len(gram) if whole else i + 4, 4):
             c00 = c01 = c02 = c03 = c10 = c11 = c12 = c13 = 0.0
@@ -63,7 +64,7 @@ def add_gram(left, right, lanes, whole, gram):
 
 @njit(nogil=True)
 def sort_block(codes, lo, hi, order, starts):
-    """Sort by counting: order[starts[k] : starts[k+1]] are the rows of class k, in row order."""
+    """Sort rows by class: order[starts[k] : starts[k+1]] are the rows of class k, in row order."""
     starts[:] = 0
     for r in range(lo, hi):
         starts[codes[r] + 1] += 1
@@ -80,7 +81,7 @@ def sort_block(codes, lo, hi, order, starts):
 
 @njit(nogil=True, fastmath=_FAST)
 def touch(x, lo, hi, by_column):
-    """Read one number of each cache line of a block, in memory order, to load it into cache."""
+    """Load a block into the cache by reading one number of each cache line, in memory order."""
     total = 0.0
     if by_column:
         for j in range(x.shape[1]):
@@ -118,8 +119,8 @@ def gather(x, rows, shift, by_column, tile):
         p2 = np.uintp(p + 2)
         p3 = np.uintp(p + 3)
         for j in range(d):
-            # read all four numbers before writing the first, so that the compiler joins the four
-            # writes
+            # read all four numbers before writing the first, so that the compiler combines the
+            # four writes
             z0 = x[r0, j] - shift[j]
             z1 = x[r1, j] - shift[j]
             z2 = x[r2, j] - shift[j]
@@ -244,10 +245,10 @@ def class_chunk(
     fourths,
 ):
     """Sum rows lo … hi−1 about a shift per class; the returned number has no meaning."""
-    # ``w`` is empty if every weight is 1. The loop fills ``squares`` (K, d) and ``grams``
-    # (K, D, D), where D is d rounded up to a multiple of 4, unless they are empty. ``seen`` marks
-    # the classes that have a shift. With ``has_missing``, all rows of a class lack the same
-    # columns, whose sums are zeros.
+    # ``w`` is empty if every weight is 1. Unless they are empty, the loop fills ``squares`` (K, d)
+    # and ``grams`` (K, D, D), where D is d rounded up to a multiple of 4. ``seen`` marks the
+    # classes that have a shift. If ``has_missing``, all rows of a class must lack the same columns;
+    # the sums of these columns are zeros.
     n_classes, d = shifts.shape
     padded = (d + 3) // 4 * 4
     tile = np.zeros((padded, STRIDE))
@@ -306,7 +307,7 @@ def start(x, w, rows, shift):
 
 @njit(nogil=True)
 def fourth_chunk(x, codes, w, lo, hi, block, by_column, shifts, thirds, fourths):
-    """Add Σ w z² zᵀ to ``thirds`` and Σ w z² (z²)ᵀ to ``fourths``, z about the class's shift."""
+    """Add Σ w z² zᵀ to ``thirds`` and Σ w z² (z²)ᵀ to ``fourths``, z = x − shift of the class."""
     n_classes = len(shifts)
     padded = thirds.shape[1]
     tile = np.zeros((padded, STRIDE))
@@ -375,7 +376,7 @@ def pooled_chunk(
 
 @njit(nogil=True, fastmath={"contract"})
 def diagonal_chunk(x, codes, w, lo, hi, weights, shifts, sums, squares):
-    """Sum z and z² of rows lo … hi−1 about a shift per class, row by row."""
+    """Sum z and z² of rows lo … hi−1, row by row, where z = x − shift of the class."""
     n_classes, d = shifts.shape
     seen = np.zeros(n_classes, np.bool_)
     for r in range(lo, hi):
@@ -395,7 +396,7 @@ def diagonal_chunk(x, codes, w, lo, hi, weights, shifts, sums, squares):
 
 @njit(nogil=True, fastmath={"contract"})
 def observed_chunk(x, codes, w, lo, hi, counts, weights, shifts, sums, squares):
-    """Sum z and z² column by column, over the observed numbers; all sums are (K, d)."""
+    """Sum z = x − shift and z² column by column, over the observed numbers; sums are (K, d)."""
     n_classes = len(shifts)
     d = x.shape[1]
     unseen = np.ones((n_classes, d), np.bool_)
@@ -448,7 +449,7 @@ def observed_powers(x, w, lo, hi, block, by_column, sums):
 
 @njit(nogil=True)
 def row_tile(w, lo, hi, rows, tile_weights):
-    """Write row numbers lo … hi−1, and their weights with zeros after them; return hi − lo."""
+    """Write the row numbers lo … hi−1, and their weights followed by zeros; return hi − lo."""
     n = hi - lo
     for r in range(n):
         rows[r] = lo + r
@@ -517,8 +518,8 @@ def joint_chunk(
 ):
     """Add Σ w m_joint (x − μ, 1)ᵀ to ``sums``, and the weights of pairs to ``tables``.
 
-    See ``JointLevels``. ``sums`` is (M J, P) with P > p, ``tables`` is (M cells), where M = K or 1,
-    and ``levels`` is (hi − lo, q).
+    ``JointLevels`` explains the terms. ``sums`` is (M J, P) with P > p, and ``tables`` (M cells,),
+    where M is K, or 1 if classes are pooled. ``levels`` is (hi − lo, q).
     """
     p = x.shape[1]
     n_groups = len(starts) - 1

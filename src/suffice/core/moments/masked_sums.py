@@ -1,7 +1,8 @@
 """Masked sums: exact sums plus masks that cancel only in the total of all parties.
 
-Party i has the sums s_i and publishes c_i = s_i + Σ_{j > i} N_ij − Σ_{j < i} N_ij modulo 2¹²⁸. Only
-parties i and j know the mask N_ij (``data/pairwise_masks.py``). The total Σ_i c_i equals Σ_i s_i.
+Party i has the sums s_i and publishes c_i = s_i + Σ_{j > i} N_ij − Σ_{j < i} N_ij modulo 2¹²⁸, with
+masks N_ij = N_ji that only parties i and j know (``data/pairwise_masks.py``). In the total Σ_i c_i,
+the masks cancel, so it equals Σ_i s_i.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ class SumLayout:
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
-        """The number of counts, of weights, of sums and of products."""
+        """Number of counts, number of weights, number of sums and number of products."""
         k = len(self.classes)
         d = self.grid.n_features
         return k, k, k * d, self.n_groups * (d * (d + 1) // 2)
 
     def equals(self, other: SumLayout) -> bool:
-        """Return whether both layouts are the same."""
+        """Return whether ``other`` is the same layout."""
         return (
             self.grid.equals(other.grid)
             and self.classes.tolist() == other.classes.tolist()
@@ -76,7 +77,7 @@ class SumLayout:
         )
         largest = Int128.of(np.full(k, MOST_WEIGHT))
         is_possible = np.ones(k, bool)
-        # check each number by itself first, since differences of noise may overflow
+        # check each number before their differences, which may overflow if the numbers are noise
         for numbers_of_rows in (counts, weights):
             is_possible &= ~numbers_of_rows.is_negative
             is_possible &= ~(largest - numbers_of_rows).is_negative

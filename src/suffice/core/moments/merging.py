@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
     """Return a + b, or a − b if ``sign`` is −1, of aligned moments."""
-    # if a has no rows in a class, start from the mean of b, so that it keeps all digits
+    # if a has no rows in a class, start from the mean of b, which then keeps all digits
     a_is_empty = as_columns(a.weights == 0)
     high = np.where(a_is_empty, b.means, a.means)
     low = np.where(a_is_empty, b.means_low, a.means_low)
@@ -62,7 +62,7 @@ def _merged_fourth(
 ) -> FourthMoments | None:
     if a.fourth is None or b.fourth is None:
         return None
-    zero_sums = np.zeros_like(delta)  # Σ w z about the mean
+    zero_sums = np.zeros_like(delta)  # Σ w z is zero about the mean
     of_a = a.fourth.recentred(a.weights, zero_sums, a.scatters, -shift)
     of_b = b.fourth.recentred(b.weights, zero_sums, b.scatters, delta - shift)
     return FourthMoments(
@@ -84,7 +84,7 @@ def _larger(a: Floats | None, b: Floats | None) -> Floats | None:
 
 
 def bare(m: Moments) -> Moments:
-    """Return moments with only the counts, weights, means and scatter."""
+    """Return moments with only the classes, counts, weights, means and scatter of ``m``."""
     return replace(
         m,
         feature_names=None,
@@ -100,7 +100,7 @@ def bare(m: Moments) -> Moments:
 
 
 def with_sums(m: Moments, sums: ChunkSums) -> Moments:
-    """Return the moments with their sums replaced with ``sums``."""
+    """Return the moments with other sums."""
     return replace(
         m,
         weights=sums.weights,
@@ -176,7 +176,7 @@ def without_empty_classes(m: Moments) -> Moments:
 def with_classes(m: Moments, classes: Labels, sources: Codes) -> Moments:
     """Return the moments with other classes.
 
-    ``sources`` gives, for each new class, the old class with the same rows, or −1 for no rows.
+    ``sources`` holds, for each new class, the old class whose rows it gets, or −1 for no rows.
     """
     has_source = sources >= 0
 
@@ -191,7 +191,7 @@ def with_classes(m: Moments, classes: Labels, sources: Codes) -> Moments:
 
 
 def _higher_of_classes(m: Moments, codes: Codes) -> HigherMoments | None:
-    """Return the higher moments over some classes; None if only a part of the rows is in them."""
+    """Return the higher moments of some classes; None if these have only a part of the rows."""
     if m.higher is None:
         return None
     kept_weight = float(m.weights[codes].sum())

@@ -25,7 +25,7 @@ from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike, WeightsL
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountBlock:
-    """The sums of the columns that match one pattern."""
+    """The sums of the count columns whose names match one pattern."""
 
     pattern: str
     kind: str  # "multinomial", "bernoulli" or "poisson"
@@ -36,8 +36,8 @@ class CountBlock:
 class MixedSums:
     """The sums of each class over Gaussian, categorical and count columns.
 
-    ``a + b`` describes the rows of both; ``total - part`` describes the rows of ``total`` without
-    the rows of ``part``.
+    ``a + b`` describes the rows of ``a`` and ``b``; ``total - part`` describes the rows of
+    ``total`` without the rows of ``part``.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class MixedSums:
         classes: LabelsLike | None = None,
         names: Sequence[str] | None = None,
     ) -> MixedSums:
-        """Return the sums of rows ``X`` with labels ``y``, in one pass over each column.
+        """Return the sums of rows ``X`` with labels ``y``; each column is read once.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class MixedSums:
             "gaussian", "categorical", "multinomial", "bernoulli" or "poisson". Other numeric
             columns are Gaussian, and other text columns are categorical.
         threshold : float of at least 0, default=0.0
-            For "bernoulli": a feature is present if its count is larger.
+            For "bernoulli" columns: a feature is present if its count is above the threshold.
         classes : array, optional
             All classes, if some of them may be absent from ``y``.
         names : sequence of d names, optional
@@ -100,7 +100,7 @@ class MixedSums:
 
     @property
     def parts(self) -> list[Moments | CountSums]:
-        """The sums of all groups of columns; each has the classes and their weights."""
+        """The sums of each group of columns, all with the same classes and weights."""
         of_counts: list[Moments | CountSums] = [block.sums for block in self.blocks]
         return of_counts if self.numbers is None else [self.numbers, *of_counts]
 
@@ -144,7 +144,7 @@ class MixedSums:
 
     @property
     def encoding(self) -> Encoding | None:
-        """The encoding of the columns for a model; None if all are numeric."""
+        """The encoding of the columns for a model; None if all columns are numeric."""
         schema = self.schema
         if schema is None or self.numbers is None or self.numbers.encoding is None:
             return None

@@ -85,7 +85,7 @@ from suffice.typing import (
     WeightsLike,
 )
 
-_FIRST_ROWS = 4096  # number of rows that are searched for missing numbers before the pass
+_FIRST_ROWS = 4096  # rows that are searched for missing numbers before all rows are summed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,10 +96,11 @@ class Moments:
 
         w_k = Σ_i w_i,   μ_k = Σ_i w_i x_i / w_k,   M_k = Σ_i w_i (x_i − μ_k)(x_i − μ_k)ᵀ
 
-    ``a + b`` describes the rows of both, in any order and grouping. ``total - part`` describes the
-    rows of ``total`` without the rows of ``part``. Adding ``Moments.empty()`` changes nothing. The
-    scatter of a class is about its mean, and each mean is stored in two parts, high and low: sums
-    about the origin would lose all precision if the mean is large.
+    ``a + b`` describes the rows of ``a`` and ``b``; the order and the grouping of sums do not
+    matter. ``total - part`` describes the rows of ``total`` without the rows of ``part``. Adding
+    ``Moments.empty()`` changes nothing. The scatter of a class is about the mean of the class, and
+    each mean is the sum of two floats, a high and a low part: sums about the origin would lose all
+    precision if the mean is large.
 
     Users read ``classes``, ``feature_names``, ``counts``, ``weights``, ``means``, ``scatters``,
     ``covariances``, ``n_classes`` and ``n_features``. All other attributes are internal and may
@@ -130,11 +131,11 @@ class Moments:
     # Σ w log dt_j/dx_j, which densities in the original units need  (K, d)
     log_slopes: Floats | None = None
     schema: Schema | None = None  # the columns of a mixed table; None if all are numeric
-    patterns: Incomplete | None = None  # if numbers are missing: sums by observed columns
+    patterns: Incomplete | None = None  # the sums by observed columns, if numbers are missing
     # largest Σ w (x − μ)² before rows were forgotten  (K, d)
     peaks: Floats | None = None
     notations: Notations | None = None  # how text files wrote the columns
-    exact: ExactSums | None = None  # the same sums as integers on a grid
+    exact: ExactSums | None = None  # the sums as integers on a grid, if they are exact
     # Σ w (x − μ)³ and Σ w (x − μ)⁴ of each numeric column, over all classes
     higher: HigherMoments | None = None
 
@@ -171,23 +172,24 @@ class Moments:
         sample_weight : array (n,), optional
             Weights; rows with weight zero are ignored.
         storage : {"auto", "per-class", "pooled", "diagonal", "rows"}
-            Which scatter to keep. ``"auto"`` keeps a matrix per class if memory allows, or else
-            one pooled matrix. If there are fewer rows than features, the rows themselves are kept
-            in place of large matrices.
+            Which scatter to keep. ``"auto"`` keeps a matrix per class if these matrices are
+            small, otherwise one pooled matrix. If there are fewer rows than features, the rows
+            themselves are kept in place of large matrices.
         fourth : bool, optional
             Whether to keep the fourth moments that ``shrinkage="ledoit-wolf"`` needs. By default
-            they are kept if memory allows a matrix per class.
+            they are kept if a matrix per class is small.
         classes : array, optional
             All labels, if known in advance; a class without rows gets weight zero.
         power : None, "yeo-johnson" or PowerTransform, optional
-            Sum the rows after a power transform: one fitted to these rows, or a given one.
+            Sum the rows after a power transform, which is fitted to these rows or given.
         categorical : list of columns, optional
             Numeric columns to treat as categories, by name or position.
         names : list of str, optional
             Names of the columns of an array, used if some columns are categories.
         missing : {"marginal", "indicator", "refuse"}
-            Missing numbers are kept (sums by pattern of observed columns, for EM), filled with a
-            mean and marked by an indicator, or raise an error.
+            What to do with missing numbers. ``"marginal"`` keeps sums by pattern of observed
+            columns, which EM needs. ``"indicator"`` fills a missing number with the mean of its
+            column and adds an indicator. ``"refuse"`` raises an error.
         max_patterns : int, optional
             Largest number of patterns of missing numbers per class. Rare patterns then lose
             numbers, and ``cells_lost`` counts them. By default all patterns are exact.
@@ -254,9 +256,9 @@ class Moments:
     ) -> Moments:
         """Return the sums of a labelled table; see ``of``.
 
-        Missing numbers raise an error unless ``holes`` is true. Without ``higher``, the third and
-        fourth moments of single columns are not collected; only tests of drift and of covariances
-        use them.
+        Missing numbers raise an error unless ``holes`` is true. Unless ``higher`` is true, the
+        third and fourth moments of single columns, which only tests of drift and of covariances
+        use, are not collected.
         """
         if exact is not None:
             return _of_exact(table, storage, exact, fourth=fourth, power=power, numbered=False)
@@ -383,7 +385,7 @@ class Moments:
 
     @property
     def encoding(self) -> Encoding | None:
-        """The encoding of the columns for a model; None if all are numeric."""
+        """The encoding of the columns for a model; None if all columns are numeric."""
         if self.schema is None:
             return None
         level_weights = self.weights @ self.means[:, self.schema.n_numbers :]
@@ -411,7 +413,7 @@ class Moments:
         return some_features(self, np.array(positions, np.intp))
 
     def digest(self) -> str:
-        """Return the SHA-256 of exact sums; it is equal for equal rows, added in any order."""
+        """Return the SHA-256 of exact sums; equal rows give equal digests in any order."""
         if self.exact is None:
             raise MissingStatisticsError(
                 "only exact sums have a digest, because the last bits of ordinary sums depend on "
@@ -433,7 +435,7 @@ class Moments:
         return refuse_overflow(replace(total, notations=notations))
 
     def __radd__(self, other: object) -> Moments:
-        """Make ``sum(parts)`` work, which starts from 0."""
+        """Return the moments themselves for ``0 + moments``, with which ``sum(parts)`` starts."""
         return self if other == 0 else NotImplemented
 
     def __sub__(self, other: Moments) -> Moments:
@@ -488,7 +490,7 @@ def _storage_of(table: Table, storage: str, *, fourth: bool | None) -> str:
 
 
 def _refuse_lost_digits(total: Moments, table: Table) -> None:
-    """Raise if squares or weights are too small or too large to be summed."""
+    """Raise if sums of squares underflow, or if the sum of the weights overflows."""
     if total.power is None:
         refuse_vanishing(table, total.means, total.scatter.pooled_diagonal())
     refuse_weights(total)
@@ -543,7 +545,7 @@ def from_exact(exact: ExactSums, feature_names: tuple[str, ...] | None) -> Momen
 
 
 def _combined_exactly(a: Moments, b: Moments, sign: int) -> Moments:
-    """Return a + b, or a − b if ``sign`` is −1, if at least one of them has exact sums."""
+    """Return a + b, or a − b if ``sign`` is −1, of exact sums; raise if only one side is exact."""
     if not b.n_classes and not b.n_features:
         return a
     if sign > 0 and not a.n_classes and not a.n_features:
@@ -563,7 +565,7 @@ def _total(
     names: tuple[str, ...] | None,
     chunks: Iterable[ChunkSums],
 ) -> Moments:
-    """Return the total of the chunks; ``_counted`` adds the numbers of rows."""
+    """Return the total of the chunks, without numbers of rows, which ``_counted`` adds."""
     no_counts = np.zeros(len(classes), np.intp)
     total: Moments | None = None
     higher: list[HigherMoments | PowerSums | None] = []
@@ -585,7 +587,7 @@ def _total(
             total = part if total is None else merged(total, part)
             higher.append(sums.higher)
         assert total is not None  # an empty table gives one chunk
-        # merge all chunks at once: merging each one would take longer than its sums
+        # merge all higher moments at once: one merge per chunk would take longer than summing it
         return replace(total, higher=HigherMoments.of_chunks(higher))
 
 
@@ -685,7 +687,10 @@ def _of_incomplete(
 
 
 def _finished(total: Moments, *, with_fourth: bool, is_required: bool) -> Moments:
-    """Return the sums with missing numbers filled with means; raise if fourth powers overflow."""
+    """Return the sums with missing numbers filled with means.
+
+    If ``is_required``, raise if the fourth moments have overflowed.
+    """
     if not with_fourth:
         return mean_filled(total)
     if is_required and total.fourth is None:

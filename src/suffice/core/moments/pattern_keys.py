@@ -8,13 +8,13 @@ from suffice.core.table.matrix import missing_bits
 from suffice.errors import InvalidInputError
 from suffice.typing import Codes, Flags, Labels
 
-_DIGITS = 6  # number of digits of the class in a key; the columns follow
-_MANY_CELLS = 200_000  # with fewer cells, compiled loops do not pay
+_DIGITS = 6  # a key begins with this many digits of the class
+_MANY_CELLS = 200_000  # with fewer cells, NumPy is faster than loading the compiled loops
 _LARGEST_TABLE = 1 << 20  # most entries of a table of all possible patterns
 
 
 def pattern_keys(class_of: Codes, observed: Flags) -> Labels:
-    """Return a key for each class and pattern: digits of the class, then 1 or 0 per column."""
+    """Return a key for each class and pattern: digits of the class, then 0 or 1 for each column."""
     if class_of.max(initial=0) >= 10**_DIGITS:
         raise InvalidInputError(
             f"there are missing values in more than {10**_DIGITS:,} classes: use "
@@ -72,9 +72,9 @@ def _tabulated_codes(rows: Table) -> tuple[Codes, Codes]:
 def smaller_patterns(patterns: Flags, counts: Codes, most: int) -> Flags:
     """Replace each rare pattern (P, d) with one that has fewer columns; return all patterns.
 
-    At most ``most`` different patterns remain. Half of them are the most frequent ones. The others
-    are unions of blocks of neighbouring columns; there are so few blocks that all their unions are
-    allowed, so that every row fits one. Each pattern keeps as many of its columns as possible.
+    At most ``most`` different patterns remain: the ``most`` / 2 most frequent ones, and unions of
+    blocks of neighbouring columns. There are so few blocks that all their unions are allowed, so
+    that every row fits one of these patterns. Each row keeps as many of its columns as possible.
     """
     n_blocks = max(int(np.log2(most / 2)), 1)
     of_blocks = patterns.copy()
@@ -82,7 +82,7 @@ def smaller_patterns(patterns: Flags, counts: Codes, most: int) -> Flags:
         of_blocks[:, block] &= patterns[:, block].all(1, keepdims=True)
     frequent = patterns[np.argsort(-counts, kind="stable")[: most // 2]]
     columns = frequent.astype(np.float64)
-    # a frequent pattern fits if all its columns are observed
+    # a frequent pattern fits a row if the row has all columns of the pattern
     fits = (~patterns).astype(np.float64) @ columns.T == 0
     sizes = np.where(fits, columns.sum(1), -1.0)
     best = frequent[sizes.argmax(1)]

@@ -1,8 +1,9 @@
 """Sums of rows with missing numbers by class and pattern of observed columns.
 
-Each pair (class, pattern) is one class of ordinary ``Moments``, labelled by a text key (see
-``pattern_keys``), with zeros in the columns that are not observed. A pattern with fewer rows than
-columns keeps its rows instead.
+A pattern is the set of the columns that are observed in a row. Each pair of a class and a pattern
+is one class of ordinary ``Moments``, labelled by a text key (``pattern_keys.py``), with zeros in
+the columns that are not observed. A pattern with fewer rows than columns keeps its rows instead of
+sums.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ _MOST_NUMBERS = 1 << 25  # most numbers in all pattern matrices if ``max_pattern
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PatternBlocks:
-    """N blocks, each with rows of one class and one pattern: C patterns with sums, single rows."""
+    """N blocks, each a pattern with sums or a single row; C of them are patterns with a scatter."""
 
     class_of: Codes  # (N,), ascending
     observed: Flags  # (N, d)
@@ -83,7 +84,7 @@ class PatternSums:
 
     @classmethod
     def of_table(cls, table: Table, empty: Moments, limit: int | None) -> PatternSums:
-        """Return the sums of rows with positive weight; ``empty`` has the same columns, no rows."""
+        """Return the sums of rows with positive weight; ``empty`` has their columns and no rows."""
         return cls.with_higher_moments(table, empty, limit)[0]
 
     @classmethod
@@ -100,7 +101,7 @@ class PatternSums:
         chunks = [] if rows.summed is None else chunks_of_rows(rows.summed, "per-class")
         sums = _added(patterns, rows, chunks, no_loss, limit)
         powers = [chunk.higher for chunk in chunks if isinstance(chunk.higher, PowerSums)]
-        if not powers:  # small tables are summed without powers
+        if not powers:  # NumPy's sums of small tables have no powers
             return sums, HigherMoments.of_incomplete(table)
         observed = rows.observed[:, : table.x.shape[1]]
         of_patterns = HigherMoments.of_groups([part.of_observed(observed) for part in powers])
@@ -114,7 +115,8 @@ class PatternSums:
         k, d = m.means.shape
         if isinstance(m.scatter, PerClassScatter):
             scatters = m.scatter.values
-        else:  # only the sum of a pooled scatter is used, so the heaviest class can hold it
+        # of a pooled scatter, only the sum over classes is read: any class can hold all of it
+        else:
             scatters = np.zeros((k, d, d))
             scatters[np.argmax(m.weights)] = m.pooled_scatter
         patterns = replace(
@@ -144,7 +146,7 @@ class PatternSums:
 
     @property
     def n_patterns(self) -> int:
-        """Number of pairs of a class and a pattern that have sums, C."""
+        """Number of pairs of a class and a pattern with sums, C."""
         return self.by_pattern.n_classes
 
     @property
@@ -222,7 +224,7 @@ class PatternSums:
         is_single = (self.by_pattern.counts <= 1)[:, None] & (not pooled)
         slack = np.where(is_single, 1e-8, ROUNDING) * peaks[self.class_of]
         varies = ~is_constant[self.class_of]
-        # the sum of squares of a single row is zero, and no sum of squares is negative
+        # impossible: a sum of squares of a single row that is not zero, or one that is negative
         excess = np.where(is_single, np.abs(squares), -squares)
         if not pooled and (varies & (excess > slack)).any():
             raise ForgetError(_NEVER_ADDED)
@@ -248,7 +250,7 @@ class PatternSums:
         )
 
     def select(self, columns: Codes) -> PatternSums:
-        """Return the sums of some features; patterns that differ only in the rest are merged."""
+        """Return the sums of some features; patterns that only other features distinguish merge."""
         keys = pattern_keys(self.class_of, self.observed[:, columns])
         patterns = _regrouped(some_features(self.by_pattern, columns), keys)
         rows = self.single_rows.with_rows(self.single_rows.x[:, columns])
@@ -291,12 +293,12 @@ class PatternSums:
         )
 
     def available_sums(self) -> AvailableSums:
-        """Return the sums of each column and pair of columns, over the rows that have them."""
+        """Return the sums of each column and each pair of columns over the rows that have them."""
         return _available_sums(self.blocks, self.n_classes, pairs=True)
 
 
 def no_patterns(empty: Moments) -> Moments:
-    """Return the sums of no pattern, with the features of ``empty``."""
+    """Return sums without any pattern, with the features of ``empty``."""
     d = empty.n_features
     none = np.zeros(0, np.intp)
     return replace(
@@ -316,14 +318,14 @@ def float_rows(rows: Table) -> Table:
 class _SplitRows(NamedTuple):
     """Rows of frequent patterns, which are summed, and rows of rare patterns, which are kept."""
 
-    # all rows; the classes are the P summed patterns and one more for the other rows
+    # all rows, in P classes for the summed patterns and one class for the rows of rare patterns
     summed: Table | None
     observed: Flags  # whether each summed pattern has each column  (P, d)
     single: Table
 
 
 def _split_by_pattern(rows: Table, known: Labels, *, least_rows: int) -> _SplitRows:
-    """Split rows into those of frequent patterns or of patterns in ``known``, and the others."""
+    """Split off the rows of patterns that are neither frequent nor in ``known``."""
     codes, first_row = pattern_codes(rows)
     observed = np.ones((len(first_row), rows.n_features), bool)  # indicators are never missing
     observed[:, : rows.x.shape[1]] = ~np.isnan(rows.x[first_row])
@@ -333,7 +335,7 @@ def _split_by_pattern(rows: Table, known: Labels, *, least_rows: int) -> _SplitR
     if not is_summed.any():
         return _SplitRows(summed=None, observed=observed[:0], single=rows)
     summed_keys = np.sort(keys[is_summed])
-    # the other rows get one more class, whose sums are dropped
+    # rows of rare patterns get one more class, whose sums are dropped
     places = np.where(is_summed, np.searchsorted(summed_keys, keys), len(summed_keys))
     return _SplitRows(
         summed=replace(rows, classes=np.append(summed_keys, ""), codes=places[codes]),
@@ -395,7 +397,7 @@ def _regrouped(patterns: Moments, keys: Labels) -> Moments:
 
 
 def _peaks_of(patterns: Moments, peaks: Floats | None) -> Floats:
-    """Return bounds of the sums of squares that each pattern has had; ``peaks`` are of classes."""
+    """Return an upper bound of the sums of squares of each pattern; ``peaks`` are of classes."""
     squares = patterns.scatter.diagonals()
     return squares if peaks is None else np.maximum(squares, peaks.max(0, initial=0.0))
 
@@ -403,7 +405,7 @@ def _peaks_of(patterns: Moments, peaks: Floats | None) -> Floats:
 def _inherited(patterns: Moments) -> Moments:
     """Move the scatter of patterns without rows to patterns with rows and the same columns.
 
-    If scatter is pooled over classes, any class may hold the scatter of a pattern.
+    Scatter that is pooled over classes may be stored in a class that has lost its rows.
     """
     observed = read_keys(patterns.classes, patterns.n_features)[1]
     group_of = np.unique(observed, axis=0, return_inverse=True)[1]
@@ -418,7 +420,7 @@ def _inherited(patterns: Moments) -> Moments:
 
 
 def _coarsened(sums: PatternSums, limit: int) -> PatternSums:
-    """Return the sums with at most ``limit`` patterns per class; rare ones lose columns."""
+    """Return the sums with at most ``limit`` patterns per class; rare patterns lose columns."""
     rows = sums.single_rows
     k = rows.n_classes
     d = rows.n_features
@@ -453,7 +455,7 @@ def _coarsened(sums: PatternSums, limit: int) -> PatternSums:
 
 
 def _available_sums(blocks: PatternBlocks, n_classes: int, *, pairs: bool) -> AvailableSums:
-    """Return the sums over available cases: products of all pairs, or squares only."""
+    """Return the sums over available cases, with products of all pairs if ``pairs``."""
     k = n_classes
     d = blocks.observed.shape[1]
     weights = np.zeros((k, d))
@@ -468,7 +470,7 @@ def _available_sums(blocks: PatternBlocks, n_classes: int, *, pairs: bool) -> Av
         members = slice(edges[c], edges[c + 1])
         observed = blocks.observed[members].astype(np.float64)
         w = blocks.weights[members, None] * observed
-        # compute the mean relative to the first value of each column, so that it keeps all digits
+        # compute the mean relative to the first mean of each column, so that it keeps all digits
         pivot = blocks.means[members][observed.argmax(0), np.arange(d)]
         delta = observed * ((blocks.means[members] - pivot) + blocks.means_low[members])
         weights[c] = w.sum(0)
@@ -505,9 +507,9 @@ class _RemovedRows(NamedTuple):
 def _removed_rows(total: Table, part: Table) -> _RemovedRows:
     """Remove the rows of ``part`` from ``total``."""
     rows = _stacked(total, part)
-    values = np.where(np.isnan(rows.x), np.nan, rows.x)  # gives every NaN the same bits
+    values = np.where(np.isnan(rows.x), np.nan, rows.x)  # give every NaN the same bits
     fields = np.column_stack([rows.codes, rows.weights, values])
-    fields = np.ascontiguousarray(fields + 0.0)  # turns −0 into 0, so that their bits agree
+    fields = np.ascontiguousarray(fields + 0.0)  # turn −0 into 0, which has other bits
     row_bytes = fields.view(f"V{fields.shape[1] * 8}").ravel()
     ids = np.unique(row_bytes, return_inverse=True)[1]
     total_ids = ids[: total.n_rows]

@@ -17,7 +17,7 @@ from suffice.typing import Array, Floats
 BITS = 39  # |q| < 2³⁹, so that sums of 2⁴⁸ products fit into 127 bits
 _LARGEST = float(1 << BITS)
 _EXPONENTS = range(-900, 901)
-HEADROOM = 3  # later rows may lie 2^HEADROOM times as far out as the first ones
+HEADROOM = 3  # later rows may lie 2^HEADROOM times as far from the origin as the first rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +54,8 @@ class RoundingGrid:
             raise InvalidParameterError(
                 f"the exponents of a grid must lie between -900 and 900, got {worst}"
             )
-        self.origins[self.origins == 0] = 0.0  # −0 has other bits, which would change digests
+        # −0 has other bits than 0, which would change digests
+        self.origins[self.origins == 0] = 0.0
         self.origins.flags.writeable = False
         self.exponents.flags.writeable = False
 
@@ -70,7 +71,7 @@ class RoundingGrid:
 
     @classmethod
     def around(cls, x: Matrix, *, headroom: int = HEADROOM) -> RoundingGrid:
-        """Return a grid for rows like ``x``: values may lie 2^headroom times as far out.
+        """Return a grid for rows up to 2^headroom times as far from the origin as the rows ``x``.
 
         Parameters
         ----------
@@ -91,15 +92,15 @@ class RoundingGrid:
             )
         half_range = high / 2 - low / 2
         size = np.maximum(np.abs(low), np.abs(high))
-        # the spread of a constant feature is taken to be its size, and 1 if it is always zero
+        # a constant feature gets its absolute value as spread, or 1 if it is zero
         spread = np.where(half_range > 0, half_range, np.where(size > 0, size, 1.0))
-        # an origin with few bits is short to write down
+        # round the origin to few bits, so that it is short in files
         unit = np.frexp(spread)[1] - 2
         origins = np.ldexp(np.rint(np.ldexp(low / 2 + high / 2, -unit)), unit)
-        # measured from the rounded origin, so that the rows fit even without headroom
+        # the reach is measured from the rounded origin, so that the rows fit even without headroom
         reach = np.maximum(np.maximum(high - origins, origins - low), spread)
         exponents = np.frexp(reach)[1].astype(np.int64) + headroom - BITS
-        # a reach just below a power of two rounds up to it, which lies outside the range
+        # a reach just below a power of two may be rounded up to that power, which is out of range
         exponents += np.rint(np.ldexp(reach, -exponents)) >= _LARGEST
         return cls(origins=origins, exponents=np.clip(exponents, -900, 900))
 
@@ -125,14 +126,14 @@ class RoundingGrid:
         )
 
     def in_steps(self, x: Matrix) -> Floats:
-        """Return q for any values; ``rounded`` raises for values outside the range."""
+        """Return q, also for values outside the range, for which ``rounded`` raises."""
         q = np.subtract(x, self.origins, dtype=np.float64)
         q *= np.ldexp(1.0, -self.exponents)
         return np.rint(q, out=q)
 
     @staticmethod
     def holds(q: Floats) -> bool:
-        """Return whether all values in steps lie in the range; NaN does not."""
+        """Return whether all q lie in the range, where NaN does not."""
         return not q.size or bool(q.max() < _LARGEST and q.min() > -_LARGEST)
 
     def rounded(
@@ -143,7 +144,7 @@ class RoundingGrid:
     ) -> Floats:
         """Return q = round((x − origin) / 2^exponent), integers as floats, (n, d).
 
-        Errors give row numbers that start at ``first_row``; with None, they give no numbers.
+        Errors name rows by numbers that start at ``first_row``, or not at all if it is None.
         """
         if x.shape[1] != self.n_features:
             raise FeatureMismatchError(
@@ -182,7 +183,7 @@ class RoundingGrid:
         try:
             origins = [float.fromhex(origin) for origin in fields["origins"]]
             exponents = [operator.index(exponent) for exponent in fields["exponents"]]
-            np.array(exponents, dtype=np.int64)  # too large a number raises here
+            np.array(exponents, dtype=np.int64)  # raises if an exponent is too large
         except (LookupError, TypeError, ValueError, OverflowError) as error:
             raise InvalidParameterError(
                 "this is not a grid: it needs 'origins' (hexadecimal floats as text) and "

@@ -14,12 +14,12 @@ from suffice.errors import MissingStatisticsError
 from suffice.typing import Array, Codes, Floats
 
 Storage = Literal["per-class", "pooled", "diagonal", "rows"]
-# a sum below this share of its largest earlier value may be a rounding error
+# after rows were removed, a sum below this share of its largest earlier value may be rounding
 ROUNDING = 1e3 * EPS
 
 
 def as_columns(weights: Array) -> Array:
-    """Return weights (K,) as (K, 1), or (K, d) unchanged, so that they multiply (K, d)."""
+    """Return weights that multiply arrays (K, d): (K,) becomes (K, 1), (K, d) is not changed."""
     return weights[:, None] if weights.ndim == 1 else weights
 
 
@@ -33,7 +33,7 @@ class ReadOut(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _StoredScatter:
-    """Base of the three storages of sums; each overrides the methods that it supports."""
+    """Base class of three storages, which override the methods that they support."""
 
     source: Floats | ReadOut
     storage: ClassVar[Storage]
@@ -195,13 +195,16 @@ def _signed_sum(a: Floats, b: Floats, sign: float) -> Floats:
 
 
 class FourthMoments(NamedTuple):
-    """Sums over z = x − μ_k for Σ ‖z‖⁴ of Ledoit & Wolf (2004); merging needs the third moments."""
+    """Sums over z = x − μ_k, from which Σ ‖z‖⁴ of Ledoit & Wolf (2004) is computed.
+
+    Only merging needs the third moments.
+    """
 
     thirds: Floats  # Σ w z_i² z_j   (K, d, d)
     fourths: Floats  # Σ w z_i² z_j²  (K, d, d)
 
     def changed(self, change: Callable[[Floats], Floats]) -> FourthMoments:
-        """Return both sums after ``change``."""
+        """Return the moments with ``change`` applied to both arrays."""
         return FourthMoments(thirds=change(self.thirds), fourths=change(self.fourths))
 
     def recentred(
@@ -241,7 +244,7 @@ def scatter_of(
     storage: Storage,
     n_classes: int,
 ) -> PerClassScatter | PooledScatter | DiagonalScatter:
-    """Return the scatter of centred rows z = x − μ_k, sorted by class; wz is w z."""
+    """Return the scatter of centred rows z = x − μ_k, sorted by class; ``wz`` holds w z."""
     # M_k = Σ w (x − μ_k)(x − μ_k)ᵀ = Σ w z zᵀ over the rows of class k
     d = z.shape[1]
     if storage == "pooled":
@@ -263,7 +266,7 @@ def fourth_moments_of(
     rows_of: Mapping[int, slice],
     n_classes: int,
 ) -> FourthMoments:
-    """Return Σ w z_i² z_j and Σ w z_i² z_j² of centred rows z, sorted by class; wz is w z."""
+    """Return Σ w z_i² z_j and Σ w z_i² z_j² of centred rows z, sorted by class; ``wz`` is w z."""
     d = z.shape[1]
     thirds = np.zeros((n_classes, d, d))
     fourths = np.zeros((n_classes, d, d))

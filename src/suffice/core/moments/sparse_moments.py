@@ -81,8 +81,8 @@ def moments_of_sparse_table(
 
 
 def _pooled_scatter(table: Table, means: Floats, diagonals: Floats) -> PooledScatter:
-    """Return Σ w (x − μ)(x − μ)ᵀ over all classes, (d, d), with the more accurate diagonal."""
-    # Σ_i w_i x_i x_iᵀ − Σ_k w_k μ_k μ_kᵀ
+    """Return Σ w (x − μ)(x − μ)ᵀ over all classes, (d, d), given its diagonal."""
+    # Σ_i w_i x_i x_iᵀ − Σ_k w_k μ_k μ_kᵀ; the given diagonal has a smaller rounding error
     products = weighted_products(CountRows.of_sparse(table.x), table.weights)
     between = np.sqrt(table.class_weights)[:, None] * means
     scatter = products - between.T @ between

@@ -1,4 +1,4 @@
-"""Checks of moments: their sums must be finite, and some rows must be able to have them.
+"""Checks of moments: the sums must be finite, and there must be rows that can have such sums.
 
 ``refuse_overflow`` checks the result of every operation. ``refuse_impossible`` checks moments from
 files, and moments after rows were forgotten.
@@ -62,7 +62,7 @@ def without_overflown_fourth(m: Moments) -> Moments:
 
 
 def is_finite(m: Moments) -> bool:
-    """Return whether all sums and squares of means are finite; ignore the fourth moments."""
+    """Return whether all sums, except fourth moments, and the squares of the means are finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         squares = _squares_about_zero(m)
         finite = (
@@ -78,7 +78,7 @@ def is_finite(m: Moments) -> bool:
 
 
 def _squares_about_zero(m: Moments) -> Floats:
-    """Return an upper bound of w_k (μ_k − c)² for any c between the class means, (K, d)."""
+    """Return 4 w_k μ_k², (K, d), whose sum over classes bounds the scatter between classes."""
     return m.weights[:, None] * np.square(2 * m.means)
 
 
@@ -121,7 +121,7 @@ def _refuse_scatter(
         sizes = np.broadcast_to(sizes.max(0), diagonals.shape)
     if np.any(diagonals < -_SLACK * sizes):
         raise InvalidInputError("field 'scatter' holds a negative sum of squares")
-    # moments of given parameters have one row in each class, but a scatter that is not zero
+    # moments of given parameters have one row in each class and a scatter that is not zero
     is_stated = not np.any(m.counts > 1)
     if m.storage != "pooled" and m.patterns is None and not is_stated:
         is_single = (m.counts == 1)[:, None]
@@ -130,7 +130,8 @@ def _refuse_scatter(
     if isinstance(scatter, DiagonalScatter):
         return
     _refuse_asymmetry(scatter.values, sizes)
-    # with missing numbers, pairs are summed over different rows: the scatter may be indefinite
+    # with missing numbers, each pair of columns is summed over other rows: the scatter may be
+    # indefinite
     if m.patterns is None and not is_semidefinite(m):
         raise InvalidInputError(
             "field 'scatter' holds a matrix that is not positive semi-definite"
@@ -178,13 +179,13 @@ def is_semidefinite(m: Moments) -> bool:
         scatters = scatters[None]
         peaks = peaks.max(0, keepdims=True, initial=0.0)
     variances = np.diagonal(scatters, axis1=1, axis2=2)
-    # rounding errors on the diagonal are at most this large
+    # the largest rounding errors on the diagonal
     slack = _RANK_SLACK * np.abs(variances) + m.n_features * ROUNDING * peaks
     scale = 1 / np.sqrt(np.maximum(variances, 0.0) + slack + np.finfo(np.float64).tiny)
     j = np.arange(m.n_features)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            # D (M + slack) D, whose diagonal is 1
+            # D (M + slack) D with a diagonal of ones
             scaled = scatters * scale[:, :, None] * scale[:, None, :]
             scaled[:, j, j] = 1.0
             factors = np.linalg.cholesky(scaled)
