@@ -279,6 +279,13 @@ def test_complex_weights_are_refused(iris):
         Moments.of(X, y, np.full(len(X), 1j))
 
 
+@pytest.mark.parametrize("weight", ["heavy", 1j])
+def test_weights_that_are_no_numbers_are_refused(iris, weight):
+    X, y = iris
+    with pytest.raises(InvalidInputError, match="sample_weight holds"):
+        Moments.of(X, y, np.full(len(X), weight, object))
+
+
 @pytest.mark.parametrize("kind", [np.array, list, lambda y: np.array(y, object)])
 def test_labels_that_differ_in_a_trailing_zero_character_are_refused(iris, kind):
     X, _ = iris

@@ -179,7 +179,12 @@ def _as_real(weight: Array) -> Floats:
             "sample_weight holds complex numbers, but a weight is a real number: take their real "
             "parts"
         )
-    return np.asarray(weight, np.float64, order="C")
+    try:
+        return np.asarray(weight, np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"sample_weight holds what is not a number ({error}): give every row a number"
+        ) from error
 
 
 def _refuse_extreme(w: Floats) -> None:
