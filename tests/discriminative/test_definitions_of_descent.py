@@ -10,7 +10,7 @@ import suffice as sf
 from suffice.discriminative import separation
 from suffice.discriminative.calculus import numerical_gradient
 from suffice.discriminative.gradient_descent import AveragedDescent
-from suffice.discriminative.newton import Newton, _inverse_bound, _last_step
+from suffice.discriminative.newton import LimitedMemory, Newton, _last_step, _scaled_steepest
 from suffice.discriminative.penalty_choice import penalties
 from suffice.discriminative.solver import Step, Stopping
 from suffice.discriminative.starts import lda_start, random_start, zero_start
@@ -64,21 +64,25 @@ def test_intervals_of_odds_ratios_are_those_of_a_normal_coefficient(iris):
     np.testing.assert_allclose(upper, np.exp(summary.coefficients + z * errors))
 
 
-@pytest.mark.parametrize("storage", ["auto", "diagonal"])
-def test_the_inverse_of_boehnings_bound_undoes_it(rows_and_codes, storage):
-    from suffice.core.table.table import Table
-    from suffice.discriminative.problem import Problem, coded_moments
+def test_limited_memory_begins_with_a_step_of_length_one_and_then_uses_its_curvature():
+    rng = np.random.default_rng(0)
+    g, s, y = rng.normal(size=(3, 2, 4))
+    direction = g + g.sum(0)  # M⁻¹ g of three classes, M = I − 1/K
+    first = _scaled_steepest(g, pairs=[], n_classes=3)
+    np.testing.assert_allclose(first, direction / np.linalg.norm(direction))
+    # H₀ = c M⁻¹ with c such that H₀ has the curvature of the pair: yᵀ H₀ y = sᵀ y
+    again = _scaled_steepest(y, pairs=[(s, y)], n_classes=3)
+    assert np.vdot(y, again) == pytest.approx(np.vdot(s, y))
+    assert not _scaled_steepest(np.zeros((2, 4)), pairs=[], n_classes=3).any()
 
-    table = Table.of(*rows_and_codes(200, 3, 3))
-    task = Problem.of(table, coded_moments(table, storage), l2=1.0)
-    bound = task.bound
-    matrix = np.diag(bound) if bound.ndim == 1 else bound
-    # B = M ⊗ A with M = ½ (I − 1/K)
-    whole = np.kron(0.5 * (np.eye(2) - 1 / 3), matrix)
-    g = np.random.default_rng(0).normal(size=(2, 4))
-    direct = np.linalg.solve(whole, g.ravel()).reshape(2, 4)
-    # up to the factor of the bound, ½, which a search along the line makes up for
-    np.testing.assert_allclose(_inverse_bound(task)(g), direct / 2)
+
+def test_limited_memory_reaches_the_point_of_newton(rows_and_codes, problem):
+    task = problem(*rows_and_codes(200, 5, 3), l2=0.5)
+    start = zero_start(task)
+    exact = Newton().solve(task, start, Newton.default).point
+    found = LimitedMemory().solve(task, start, LimitedMemory.default)
+    assert found.converged
+    np.testing.assert_allclose(found.point.phi, exact.phi, atol=1e-6)
 
 
 def test_a_numerical_gradient_is_as_exact_far_from_zero():

@@ -88,3 +88,13 @@ def test_the_penalty_of_folds_has_the_least_held_out_loss():
             total -= logs[np.arange(len(logs)), y[~train]].sum()
         losses.append(total)
     assert chosen == pytest.approx(penalties(60.0)[np.argmin(losses)])
+
+
+def test_many_coordinates_are_solved_without_a_hessian(monkeypatch):
+    X, y = wide_rows(3)
+    exact = sf.LogisticRegression(l2=1.0).fit(X, y)
+    monkeypatch.setattr("suffice.discriminative.logistic_fit._WIDEST_HESSIAN_IN_SPAN", 0)
+    model = sf.LogisticRegression(l2=1.0).fit(X, y)
+    assert model.converged_
+    assert model.gradient_norm_ <= 1e-8
+    np.testing.assert_allclose(model.predict_proba(X), exact.predict_proba(X), atol=1e-5)

@@ -10,8 +10,8 @@ from suffice.core.table.table import Table
 from suffice.core.threads import one_blas_thread
 from suffice.discriminative.descent import DescentPath
 from suffice.discriminative.logistic_loss import Objective, against_first, sum_to_zero
-from suffice.discriminative.newton import Newton, QuasiNewton, SampledNewton
-from suffice.discriminative.problem import WIDEST_HESSIAN, Problem, moments_to_fit
+from suffice.discriminative.newton import LimitedMemory, Newton, QuasiNewton, SampledNewton
+from suffice.discriminative.problem import WIDEST_HESSIAN, Problem, coded_moments
 from suffice.discriminative.row_span import RowSpan
 from suffice.discriminative.scaling import Scaling
 from suffice.discriminative.separation import Separation, find_separation
@@ -22,6 +22,7 @@ from suffice.typing import Codes, Floats
 
 SUBSTITUTE_L2 = 1.0  # the penalty used if no maximum of the likelihood exists
 _CHEAP_CURVATURE = 200  # if (C + 1) D is smaller, a Hessian costs little more than a gradient
+_WIDEST_HESSIAN_IN_SPAN = 300  # more parameters in the span of the rows take L-BFGS
 _DRAWN_ROWS = 2000
 
 
@@ -164,12 +165,14 @@ def fit_in_span(
     max_iter: int | None,
 ) -> LogisticFit:
     """Return the fit of few rows with l2 > 0, given the moments of the original rows."""
+    n_parameters = (span.table.n_classes - 1) * (span.table.n_features + 1)
     fit = fit_logistic(
         span.table,
-        moments_to_fit(span.table),
+        coded_moments(span.table, "diagonal"),
         l2=l2,
         fit_intercept=fit_intercept,
         per_deviation=False,
+        solver=LimitedMemory() if n_parameters > _WIDEST_HESSIAN_IN_SPAN else Newton(),
         start=zero_start,
         tol=tol,
         max_iter=max_iter,

@@ -4,21 +4,15 @@
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import TypeAlias
 
 import numpy as np
 
-from suffice.core.linalg import (
-    Pair,
-    generalised_inverse,
-    positive_factor,
-    quasi_newton,
-    scaled_cholesky,
-    solve_factored,
-)
+from suffice.core.linalg import Pair, positive_factor, quasi_newton, solve_factored
 from suffice.discriminative.design import CompiledDesign, SparseDesign
 from suffice.discriminative.logistic_loss import Evaluation, Objective, steepest
 from suffice.discriminative.penalty import penalty_value
@@ -31,7 +25,8 @@ from suffice.typing import Floats
 _SAMPLE_SHARE = 16  # the sample holds one of this many rows
 _ROWS_PER_PARAMETER = 20
 _SAMPLE_STEPS = 2
-_MEMORY = 20  # pairs of steps and gradient changes that L-BFGS keeps
+_MEMORY = 10  # pairs of steps and gradient changes that L-BFGS keeps
+_NO_GRADIENT = np.finfo(float).tiny
 
 InverseHessian: TypeAlias = Callable[[Floats], Floats]  # g ↦ B⁻¹ g, shapes (C, D)
 
@@ -79,36 +74,29 @@ def _last_step(objective: Objective, point: Evaluation) -> Evaluation:
     return replace(point, phi=phi, loss=loss, misfit=misfit)
 
 
-class QuasiNewton(Solver):
-    """L-BFGS from the Hessian of a sample; truncated Newton steps for many parameters.
-
-    If the rows are too many to be kept in standard units, L-BFGS starts at Böhning's bound instead.
-    """
+class LimitedMemory(Solver):
+    """L-BFGS: quasi-Newton steps from the last few changes of the gradient."""
 
     default = Stopping(tol=1e-8, max_iter=1000)
 
     def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
+        return _limited_memory(problem, start, inverse=None)
+
+
+class QuasiNewton(LimitedMemory):
+    """L-BFGS from the Hessian of a sample; truncated Newton steps for many parameters.
+
+    If the rows are too many to be kept in standard units, L-BFGS starts without a Hessian.
+    """
+
+    def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
         objective = problem.objective
-        if start.size > WIDEST_HESSIAN and is_product_affordable(objective):
-            return damped(objective.evaluate, start, TruncatedNewton.of(objective).step)
-        pairs = deque[Pair](maxlen=_MEMORY)
         if start.size <= WIDEST_HESSIAN:
             start, inverse = _sampled_start(objective, start)
-        else:
-            inverse = _inverse_bound(problem)
-        previous: Evaluation | None = None
-
-        def direction(point: Evaluation) -> Floats:
-            nonlocal previous
-            if previous is not None:
-                s = point.phi - previous.phi
-                y = point.gradient - previous.gradient
-                if np.vdot(s, y) > 0:
-                    pairs.append((s, y))
-            previous = point
-            return -quasi_newton(point.gradient, pairs, inverse)
-
-        return damped(objective.evaluate, start, direction)
+            return _limited_memory(problem, start, inverse)
+        if is_product_affordable(objective):
+            return damped(objective.evaluate, start, TruncatedNewton.of(objective).step)
+        return _limited_memory(problem, start, inverse=None)
 
 
 class SampledNewton(QuasiNewton):
@@ -134,6 +122,31 @@ class SampledNewton(QuasiNewton):
         )
 
 
+def _limited_memory(
+    problem: Problem,
+    start: Floats,
+    inverse: InverseHessian | None,
+) -> Iterator[Step]:
+    """Yield the points of L-BFGS, given the inverse Hessian to begin with, if it is known."""
+    pairs = deque[Pair](maxlen=_MEMORY)
+    if inverse is None:
+        n_classes = problem.moments.n_classes
+        inverse = partial(_scaled_steepest, pairs=pairs, n_classes=n_classes)
+    previous: Evaluation | None = None
+
+    def direction(point: Evaluation) -> Floats:
+        nonlocal previous
+        if previous is not None:
+            s = point.phi - previous.phi
+            y = point.gradient - previous.gradient
+            if np.vdot(s, y) > 0:
+                pairs.append((s, y))
+        previous = point
+        return -quasi_newton(point.gradient, pairs, inverse)
+
+    return damped(problem.objective.evaluate, start, direction)
+
+
 def _sampled_start(objective: Objective, start: Floats) -> tuple[Floats, InverseHessian]:
     """Return parameters and inverse Hessian after a few Newton steps on a sample of rows."""
     n_rows = objective.design.table.n_rows
@@ -152,16 +165,11 @@ def _inverse_of(hessian: Floats) -> InverseHessian:
     return lambda g: solve_factored(factor, g.ravel()).reshape(g.shape)
 
 
-def _inverse_bound(problem: Problem) -> InverseHessian:
-    """Return the inverse of Böhning's bound B = M ⊗ A, which needs D × D numbers for any K."""
-    bound = problem.bound
-    k = problem.moments.n_classes
-    # (M ⊗ A)⁻¹ g = M⁻¹ g A⁻¹
-    if bound.ndim > 1:
-        factor = scaled_cholesky(bound)
-        if factor is not None:
-            return lambda g: solve_factored(factor, steepest(g, k).T).T
-        inverse = generalised_inverse(bound)
-        return lambda g: steepest(g, k) @ inverse
-    reciprocal = np.divide(1.0, bound, out=np.zeros_like(bound), where=bound > 0)
-    return lambda g: steepest(g, k) * reciprocal
+def _scaled_steepest(g: Floats, pairs: Sequence[Pair], n_classes: int) -> Floats:
+    """Return M⁻¹ g times the inverse curvature along the last step (Nocedal & Wright 7.20)."""
+    if not pairs:  # the first step has length 1
+        direction = steepest(g, n_classes)
+        return direction / max(float(np.linalg.norm(direction)), _NO_GRADIENT)
+    s, y = pairs[-1]
+    # H₀ = M⁻¹ sᵀy / yᵀM⁻¹y
+    return steepest(g, n_classes) * (np.vdot(s, y) / np.vdot(y, steepest(y, n_classes)))

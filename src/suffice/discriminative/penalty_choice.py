@@ -9,7 +9,7 @@ from suffice.core.table.sampling import stratified_sample
 from suffice.core.table.table import Table
 from suffice.core.threads import one_blas_thread
 from suffice.discriminative.logistic_loss import Evaluation, all_scores, probabilities
-from suffice.discriminative.newton import Newton, QuasiNewton
+from suffice.discriminative.newton import LimitedMemory, Newton
 from suffice.discriminative.problem import (
     WIDEST_HESSIAN,
     Problem,
@@ -106,7 +106,7 @@ def _penalty_of_folds(
                     standardize=standardize,
                     per_deviation=per_deviation,
                 )
-                point = QuasiNewton().solve(problem, start(problem), _ROUGH).point
+                point = LimitedMemory().solve(problem, start(problem), _ROUGH).point
                 beta = problem.scaling.to_original(point.phi)
                 start = start_at(beta)
                 losses[fold, i] = _log_loss(beta, held_out)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from suffice.core.linalg import EPS, inverse_lower, lapack
+from suffice.core.linalg import EPS, lapack, solve_lower_transposed
 from suffice.core.moments import Moments
 from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import is_foreign
@@ -24,11 +24,14 @@ from suffice.typing import Codes, Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowSpan:
-    """Rows in standard units, and their coordinates along orthonormal axes Q of their span."""
+    """Rows in standard units, and their coordinates along orthonormal axes Q of their span.
+
+    For the rows p of a basis, Y_p = L_p Qᵀ with L_p lower triangular, so that Q = Y_pᵀ L_p⁻ᵀ.
+    """
 
     scaling: Scaling  # y = (x − m) / s
     rows: Floats  # Y  (n, d)
-    combinations: Floats  # A, where Q = Yᵀ A  (n, r)
+    basis: Codes  # p  (r,)
     table: Table  # the labelled rows as coordinates L, where Y = L Qᵀ  (n, r)
 
     @classmethod
@@ -40,18 +43,20 @@ class RowSpan:
         lower, pivots, rank = _pivoted_cholesky(rows @ rows.T)
         if rank == 0:  # all rows are the same: one coordinate, which is 0
             zeros = np.zeros((len(rows), 1))
-            return cls(scaling, rows, zeros, replace(table, x=zeros, names=None))
+            return cls(scaling, rows, pivots[:0], replace(table, x=zeros, names=None))
         coordinates = np.empty((len(rows), rank))
         coordinates[pivots] = lower
-        # Y_p = L₁ Qᵀ for the first r pivots p, so that Q = Y_pᵀ L₁⁻ᵀ
-        combinations = np.zeros((len(rows), rank))
-        combinations[pivots[:rank]] = inverse_lower(lower[:rank]).T
-        return cls(scaling, rows, combinations, replace(table, x=coordinates, names=None))
+        basis = pivots[:rank]
+        return cls(scaling, rows, basis, replace(table, x=coordinates, names=None))
 
     def slopes(self, beta: Floats) -> Floats:
         """Return φ of φᵀy + w_0 for coefficients of coordinates, (C, d)."""
-        # φ = Q β = Yᵀ A β
-        return np.asarray((beta[:, 1:] @ self.combinations.T) @ self.rows)
+        along = np.zeros((len(self.rows), len(beta)))
+        if len(self.basis):
+            # φ = Q β = Y_pᵀ L_p⁻ᵀ β
+            lower = self.table.x[self.basis]
+            along[self.basis] = solve_lower_transposed(lower, beta[:, 1:].T)
+        return along.T @ self.rows
 
     def to_original(self, beta: Floats) -> Floats:
         """Return (w_0, w) of wᵀx + w_0, given the coordinates' parameters, each (C, 1 + …)."""
