@@ -129,10 +129,13 @@ def cases():
     ]
 
 
-@pytest.mark.parametrize(
-    ("table", "member"),
-    [pytest.param(*case, id=f"{case[1]}, {case[0].__name__}") for case in cases()],
-)
+def as_parameter(table, member):
+    is_slow = table in (missing_cells, weights)
+    marks = [pytest.mark.slow] if is_slow else []
+    return pytest.param(table, member, id=f"{member}, {table.__name__}", marks=marks)
+
+
+@pytest.mark.parametrize(("table", "member"), [as_parameter(*case) for case in cases()])
 def test_every_member_is_saved_exported_and_explained(
     table, member, monkeypatch, tmp_path, duckdb, sqlite
 ):

@@ -383,6 +383,8 @@ def with_negative_weights(header):
         lambda header: header["choices"][-1].update(log_loss="0.5"),
         lambda header: header["choices"][-1].pop("log_loss_se"),
         lambda header: header["choices"][0].update(pooling=[1]),
+        lambda header: header.update(temperature=0.0),
+        lambda header: header.update(temperature=float("nan")),
         lambda header: header.update(doubt=-0.1),
         lambda header: header.update(doubt=7),
         lambda header: header["outsiders"]["extra trees"].update(doubt=-1.5),
