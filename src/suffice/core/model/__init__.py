@@ -1,7 +1,7 @@
 """Fitted models of classes: densities, posteriors, samples and boundaries.
 
-The package imports NumPy, SciPy, Numba, ``core.moments``, ``core.power_transform``, ``core.table``
-and the modules below them.
+The package imports NumPy, SciPy, Numba, ``core.moments``, ``core.power_transform``, ``core.table``,
+and modules that these import.
 """
 
 from suffice.core.model.class_model import ClassModel

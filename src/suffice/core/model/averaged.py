@@ -1,4 +1,4 @@
-"""Posteriors averaged over models that read the rows through different views."""
+"""Posteriors averaged over models, each of which reads the rows through its own view."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,16 +15,18 @@ from suffice.core.table.matrix import has_missing
 from suffice.core.threads import at_most, in_order, one_blas_thread
 from suffice.typing import Array, Codes, Floats
 
-_BLOCK_ROWS = 2_048  # rows per block, so that the features that views add stay in the cache
+_BLOCK_ROWS = (
+    2_048  # rows of a block, so few that the features that views add stay in the cache
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForeignModel:
-    """A fitted classifier of any library with ``predict_proba``, whose classes are codes."""
+    """A fitted classifier of any library with ``predict_proba`` and with class codes as labels."""
 
     fitted: Any
     n_classes: int
-    # mean weight of the rows of each class, if the classifier was fitted without weights  (K,)
+    # w, the mean weight of the rows of each class, if the classifier ignored the weights  (K,)
     class_weights: Floats | None = None
 
     def posterior(self, x: Array) -> Floats:
@@ -39,7 +41,7 @@ class ForeignModel:
         return posterior
 
 
-#: A member of an average that has posteriors and no density.
+#: A model with posteriors and without a density, as a member of an average.
 PosteriorModel: TypeAlias = Trees | BoostedTrees | LinearModel | ForeignModel
 
 
@@ -81,10 +83,11 @@ class Share:
 class AveragedModel:
     """An average of posteriors at a temperature, with the densities of the best single model.
 
-    p(k | x) = ε π_k + (1 − ε) m_k^(1/T) / Σ_j m_j^(1/T) with the mixture m = Σ_m s_m p_m(k | x).
+    p(k | x) = ε π_k + (1 − ε) m_k^(1/T) / Σ_j m_j^(1/T), where m_k = Σ_i s_i p_i(k | x) is the
+    mixture of the members' posteriors p_i with the weights s_i.
 
-    Members that cannot integrate out missing values read rows in which the best model's conditional
-    means replace the missing values.
+    A member that cannot integrate out missing values reads rows in which the best model has
+    replaced the missing values with conditional means.
     """
 
     shares: tuple[Share, ...]
@@ -148,7 +151,9 @@ class AveragedModel:
             filled = self.impute(x)[:, self.features]
 
         def average(block: slice) -> Floats:
-            with at_most(1):  # the blocks already run in threads
+            with at_most(
+                1
+            ):  # the blocks run in threads already, so that each block needs only one
                 if filled is rows:
                     return self._complete(rows[block])
                 return self._incomplete(rows[block], filled[block])
@@ -164,7 +169,7 @@ class AveragedModel:
             return np.log(self.posterior(x))
 
     def scores(self, x: Array) -> Floats:
-        """Return log p(k | x), shape (n, K), the only scores of an average."""
+        """Return log p(k | x), shape (n, K), since an average has no other scores."""
         return self.log_posterior(x)
 
     def most_probable(self, x: Array) -> Codes:
@@ -181,7 +186,7 @@ class AveragedModel:
         return self._tempered(mixture)
 
     def _incomplete(self, rows: Array, filled: Array) -> Floats:
-        """Return the posterior of rows with missing values, (n, K); ``filled`` has them filled."""
+        """Return the posterior of rows with missing values, (n, K), given also the filled rows."""
         mixture = np.zeros((len(rows), self.n_classes))
         for view, shares in _by_view(self.shares):
             seen = view.apply(rows if shares[0].integrates else filled)
@@ -204,7 +209,7 @@ class AveragedModel:
 
 
 def _by_view(shares: Sequence[Share]) -> list[tuple[View, list[Share]]]:
-    """Return each view with the shares that read its rows: each view is applied only once."""
+    """Return each view with the members that use it, so that each view is applied only once."""
     groups: dict[tuple[int, bool], list[Share]] = {}
     for share in shares:
         groups.setdefault((id(share.view), share.integrates), []).append(share)

@@ -24,8 +24,8 @@ from suffice.typing import Array, Codes, Floats, RowsLike
 if TYPE_CHECKING:
     from suffice.core.model.gaussian import GaussianModel
 
-_BLOCK = 1 << 19  # numbers in one block of rows, which one thread reads
-# if this many first rows are complete, missing values are assumed to be rare
+_BLOCK = 1 << 19  # numbers in a block of rows that one thread scores
+# if the first rows, this many, are complete, missing values are assumed to be rare
 _FIRST_ROWS = 256
 
 
@@ -131,7 +131,8 @@ class ClassModel(ScoredModel):
     def of_new_rows(self) -> ClassModel:
         """Return the predictive model of new rows, if the number of training rows is known.
 
-        Its densities are wider than the plug-in densities, since the estimates have errors.
+        Predictive densities are wider than plug-in densities: they account for the errors of the
+        estimates.
         """
         return self
 
@@ -158,7 +159,7 @@ class ClassModel(ScoredModel):
 
 
 def row_count(n: object) -> int:
-    """Return the number of rows to draw; raise if it is not a positive integer."""
+    """Return the number of rows to draw; raise unless it is an integer of at least 0."""
     if not isinstance(n, Integral) or n < 0:
         msg = f"the number of rows to draw must be an integer of at least 0, got {n!r}"
         raise InvalidParameterError(msg)
@@ -174,7 +175,7 @@ def _refuse_marginal() -> NoReturn:
 
 @dataclass(frozen=True, eq=False)
 class WrappedModel(ClassModel):
-    """A model that reads rows differently from ``inner``, but has its parameters."""
+    """A model with the parameters of ``inner`` that reads rows in another way."""
 
     inner: ClassModel
 
@@ -231,7 +232,7 @@ class WrappedModel(ClassModel):
 
 @dataclass(frozen=True, eq=False)
 class MarginalModel(WrappedModel):
-    """A model that scores rows by their observed features; rows without any get the priors."""
+    """A model that scores rows by their observed features; an empty row gets the priors."""
 
     def marginal(self, observed: Codes) -> ClassModel:
         return self.inner.marginal(observed)
@@ -252,7 +253,7 @@ class MarginalModel(WrappedModel):
         if not has_missing(rows[:_FIRST_ROWS]):
             try:
                 return self.inner._read(rows, readout, log_weights)
-            except InvalidInputError:  # perhaps because of a missing value in a later row
+            except InvalidInputError:  # the cause may be a missing value after the first rows
                 if not has_missing(rows):
                     raise
         # use blocks of equal size, since a short last block would be read pattern by pattern
@@ -276,7 +277,7 @@ class MarginalModel(WrappedModel):
         readout: Readout,
         log_weights: Floats | None,
     ) -> Array:
-        """Return the readout of rows; complete, incomplete and empty rows are read differently."""
+        """Return the readout of rows; complete, incomplete and empty rows are read separately."""
         x = x.astype(np.float64, order="C", copy=False)
         patterns = MissingPatterns.of(x)
         n_observed = patterns.patterns.sum(1)

@@ -17,7 +17,7 @@ from suffice.typing import Codes, Floats
 def column_importances(model: ClassModel, columns: Sequence[Codes]) -> Floats:
     """Return the share of the divergence that is lost without each column, (G,).
 
-    A mixture counts as the Gaussian with its mean and covariance.
+    A mixture is replaced with the Gaussian that has its mean and covariance.
 
     Parameters
     ----------
@@ -46,7 +46,8 @@ def _lost_divergence(model: ClassModel, columns: Sequence[Codes]) -> Floats:
         return _lost_by_parts(model, columns)
     if isinstance(model, CountModel):
         means = model.means
-        if isinstance(model, MultinomialModel):  # its classes differ in shares, not in totals
+        # compare shares: the totals of the classes do not matter
+        if isinstance(model, MultinomialModel):
             means = np.exp(model.weights) * (model.priors @ model.mean_totals)
         of_features = divergence_of_counts(model.priors, means, model.weights)
         return np.array([of_features[column].sum() for column in columns])
@@ -57,7 +58,7 @@ def _lost_divergence(model: ClassModel, columns: Sequence[Codes]) -> Floats:
 
 
 def _lost_by_parts(model: ProductModel, columns: Sequence[Codes]) -> Floats:
-    """Return the divergence lost in independent parts; all features of a column are in one."""
+    """Return the lost divergence, from the part of the model that holds the column's features."""
     lost = np.zeros(len(columns))
     for part in model.parts:
         place_of = {feature: place for place, feature in enumerate(part.features.tolist())}

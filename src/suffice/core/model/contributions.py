@@ -1,9 +1,10 @@
 """Contributions of columns to a row's log odds, and of features to a divergence.
 
-The columns of a reference row are replaced by those of the explained row, group by group. With
-a_g the log odds after the groups 1 … g are replaced, and b_g after they are put back in the same
-order, the part of group g is ½ [(a_g − a_{g−1}) − (b_g − b_{g−1})]. All parts add up to the
-difference between the log odds of the row and those of the reference row.
+Group by group, the values of a reference row are replaced with those of the explained row; a_g are
+the log odds after the groups 1 … g are replaced. Then the values of the reference row are put back
+in the same order; b_g are the log odds after the groups 1 … g are put back. The part of group g is
+½ [(a_g − a_{g−1}) − (b_g − b_{g−1})]. All parts add up to the difference between the log odds of
+the row and those of the reference row.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from suffice.typing import Codes, Flags, Floats
 
 
 def replacements(groups: Sequence[Codes], n_columns: int) -> Flags:
-    """Return which columns come from the explained row after each of G steps, (1 + G, d)."""
+    """Return which columns come from the explained row after 0, 1, …, G steps, (1 + G, d)."""
     replaced = np.zeros((len(groups) + 1, n_columns), bool)
     for step, group in enumerate(groups):
         replaced[step + 1 :, group] = True
@@ -27,9 +28,9 @@ def replacements(groups: Sequence[Codes], n_columns: int) -> Flags:
 def parts_of_log_odds(forwards: Floats, backwards: Floats) -> Floats:
     """Return the log odds of the reference and the part of each group of columns, (m, 1 + G).
 
-    ``forwards`` (m, 1 + G) holds the log odds while the groups of a reference row are replaced one
-    after the other, ``backwards`` while they are put back in the same order. The average over both
-    shares a product of two columns equally. For linear and quadratic scores the parts are therefore
+    ``forwards`` (m, 1 + G) holds the log odds a_g while groups are replaced, ``backwards`` the log
+    odds b_g while they are put back in the same order. The average of both divides a product of two
+    columns equally between these columns. For linear and quadratic scores, the parts are therefore
     Shapley values.
     """
     parts = np.empty(forwards.shape)
@@ -42,7 +43,7 @@ def parts_of_log_odds(forwards: Floats, backwards: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RowExplanation(Tabled):
-    """The log odds of two classes for a row: those of a reference row plus one part per column."""
+    """The log odds of two classes for a row, as the reference row's plus one part per column."""
 
     predicted: object  # the most probable class
     against: object  # the second most probable class
@@ -52,11 +53,11 @@ class RowExplanation(Tabled):
 
     @property
     def log_odds(self) -> float:
-        """Log odds of the row: those of the reference plus all parts."""
+        """Log odds of the row: the log odds of the reference row plus all parts."""
         return self.reference + float(self.parts.sum())
 
     def rows(self) -> list[Row]:
-        """Return one row per column, with the largest part first."""
+        """Return a table row for each column, with the largest part first."""
         order = np.argsort(-np.abs(self.parts), kind="stable")
         return [{"column": self.columns[j], "part": float(self.parts[j])} for j in order]
 
@@ -79,9 +80,9 @@ def divergence_of_features(
 ) -> Floats:
     """Return the divergence between classes that is lost without each group of features, (G,).
 
-    The divergence is Σ_kl π_k π_l D(k ‖ l), where D is the Kullback–Leibler divergence. D₋B is the
-    divergence of the marginal densities without the features B. If classes share Σ, D is half the
-    squared Mahalanobis distance.
+    The divergence is Σ_kl π_k π_l D(k ‖ l), where D is the Kullback–Leibler divergence. D₋B, the
+    divergence of the marginal densities without the features B, replaces D to give what is left. If
+    classes share Σ, D is half the squared Mahalanobis distance.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Models of counts: multinomial, Bernoulli and Poisson classes, and complement naive Bayes.
 
-Every score is linear in the counts, or in the indicators of presence:
-a_k(x) = c_k + Σ_j x_j w_kj + log π_k. Only non-zero counts need to be read.
+Every score a_k(x) = c_k + Σ_j x_j w_kj + log π_k is linear in x_j: the counts or, in the Bernoulli
+model, the indicators of presence. Only non-zero counts need to be read.
 
 Rennie, Shih, Teevan & Karger (2003), *Tackling the Poor Assumptions of Naive Bayes Text
 Classifiers*, ICML; McCallum & Nigam (1998), *A Comparison of Event Models*, AAAI workshop.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CountModel(ClassModel):
-    """A model whose scores are linear in counts; subclasses are the kinds of distribution."""
+    """Base class of models with scores linear in counts: one subclass for each distribution."""
 
     log_priors: Floats  # log π  (K,)
     weights: Floats  # w: score of one count, stored column by column  (K, d)
@@ -208,7 +208,7 @@ class MultinomialModel(CountModel):
         return float(sums.log_totals.sum() - sums.log_factorials.sum())
 
     def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
-        """Draw the total of each row from a Poisson distribution, then its counts."""
+        """Draw the total of each row from a Poisson distribution, then counts with this total."""
         self._refuse_fractions()
         theta = np.exp(self.weights)
         theta /= theta.sum(1, keepdims=True)
@@ -272,7 +272,7 @@ class BernoulliModel(CountModel):
 
     def sample_of(self, codes: Codes, rng: np.random.Generator) -> Floats:
         p = self.means[codes]
-        # a drawn feature that is present gets the smallest integer above the threshold
+        # a feature that is drawn as present gets the smallest integer above the threshold
         count = math.floor(self.threshold) + 1.0
         return np.where(rng.random(p.shape) < p, count, 0.0)
 

@@ -1,6 +1,6 @@
 """Positive definite covariances Σ: one class per factorisation, all with the same methods.
 
-``whiten`` returns z with |z|² = xᵀ Σ⁻¹ x for each row, and ``colorize`` is its inverse.
+For each row x, ``whiten`` returns z with |z|² = xᵀ Σ⁻¹ x. ``colorize`` is its inverse.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class FullCovariance:
 
     @classmethod
     def of_root(cls, root: Floats) -> FullCovariance:
-        """Return Σ = A Aᵀ for a matrix A with independent rows, without forming the product."""
+        """Return the factors of Σ = A Aᵀ without forming Σ; the rows of A must be independent."""
         factor = lower_factor(root)
         return cls(factor, inverse_lower(factor))
 
@@ -76,7 +76,7 @@ class FullCovariance:
         return Whitened(classes, constants, means, self.whitening)
 
     def marginal(self, observed: Codes) -> FullCovariance:
-        """Return Σ_oo of the features ``observed``, at least one."""
+        """Return the covariance Σ_oo of the features ``observed``, which must not be empty."""
         return FullCovariance.of_root(self.factor[observed])
 
     def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
@@ -94,7 +94,7 @@ class FullCovariance:
         rare: MissingPatterns,
         means: Floats,
     ) -> tuple[Floats, Floats]:
-        """Return |L_oo⁻¹ (y_o − μ_o)|² (n, m) and log|Σ_oo| (n,); NaN except for rare patterns."""
+        """Return |L_oo⁻¹ (y_o − μ_o)|² (n, m) and log|Σ_oo| (n,): NaN except for rare patterns."""
         from suffice.core.model.loops import full_distances
 
         distances = np.full((len(y), len(means)), np.nan)

@@ -31,12 +31,13 @@ from suffice.core.threads import one_blas_thread
 from suffice.errors import InvalidInputError
 from suffice.typing import Array, Codes, Floats, RowsLike
 
-SCORED = 1 << 31  # most scores in memory at once; whitened rows may have an eighth of it
+# most scores in memory at once; whitened rows have at most an eighth as many numbers
+SCORED = 1 << 31
 
 # maps rows to their scores (n, m)
 ScoreFunction: TypeAlias = Callable[[DeviceArray], DeviceArray]
-# maps rows to the values of a readout, and to numbers that are all finite if and only if every row
-# has a finite score
+# maps rows to the values of a readout and to check numbers, which are all finite if and only if
+# every row has a finite score
 ReadFunction: TypeAlias = Callable[[DeviceArray], tuple[DeviceArray, DeviceArray]]
 
 
@@ -67,7 +68,7 @@ def device_score(scorer: Scorer, x: DeviceArray, readout: Readout) -> DeviceArra
     for value, check in in_blocks(read_block, x.shape[0], max(SCORED // n_held, 4096)):
         values.append(value)
         checks.append(check)
-    # check at the end, so that no block has to wait for the previous one
+    # read the checks at the end: reading one earlier would delay the next block
     if not all(all_finite(check) for check in checks):
         raise InvalidInputError("some row has no finite score")
     return values[0] if len(values) == 1 else xp.concat(values, axis=0)
@@ -105,7 +106,7 @@ def _fused_reader(scorer: Scorer, x: DeviceArray, readout: Readout) -> ReadFunct
 
     def read(rows: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
         values, lost = answers(rows, terms, readout.temperature, answer)
-        check = 1.0 / (1 - lost)  # infinite for a tile with a row without finite score
+        check = 1.0 / (1 - lost)  # infinite for a tile that has a row without a finite score
         return xp.from_dlpack(values), xp.from_dlpack(check)
 
     return read
@@ -119,7 +120,7 @@ _TRITON_ANSWERS: dict[type[Readout], str] = {
 
 
 def _reader_by_products(scorer: Scorer, x: DeviceArray, readout: Readout) -> ReadFunction:
-    """Return a function from rows to values that uses matrix products of rows and factors."""
+    """Return a function from rows to values that multiplies rows by factors of covariances."""
     xp = namespace(x)
     parts = _score_functions(scorer, x)
     classes = np.concatenate([part.classes for part in parts])
@@ -144,13 +145,13 @@ class _PartScores:
 
 
 def _single_class_parts(scorer: Scorer) -> list[Whitened]:
-    """Return the whitening parts that have a single class."""
+    """Return the parts that whiten rows for a single class."""
     whitened = [part for part in scorer.parts if isinstance(part, Whitened)]
     return [part for part in whitened if len(part.classes) == 1]
 
 
 def _score_functions(scorer: Scorer, x: DeviceArray) -> list[_PartScores]:
-    """Return one function for all classes with separate factors, and one for each other part."""
+    """Return one function for all classes with their own factor, and one for each other part."""
     functions = []
     single = _single_class_parts(scorer)
     if single:
@@ -209,7 +210,7 @@ def _whitened_scores(scorer: Scorer, parts: list[Whitened], x: DeviceArray) -> S
     xp = namespace(x)
     factors = np.concatenate([part.whitening for part in parts])
     constants = np.concatenate([part.constants for part in parts])
-    # if o is small, subtract W o from the product instead of o from the rows: no digits are lost
+    # if W o is small, subtract it from W x, which loses no digits and is quicker than W (x − o)
     limit = 1e3 if xp.finfo(x.dtype).bits == 32 else 1e5
     with one_blas_thread():
         centres = np.concatenate([part.whitening @ part.means[0] for part in parts])
@@ -270,7 +271,7 @@ def _read(
     scores: DeviceArray,
     readout: Readout,
 ) -> tuple[DeviceArray, DeviceArray]:
-    """Return the readout of scores (n, K), and numbers that are finite if all scores are usable."""
+    """Return the readout of scores (n, K), and numbers that are finite if every row can be read."""
     a, readout = readout.of_classes(xp, scores)
     if isinstance(readout, Joint):
         return a, xp.max(a, axis=1)

@@ -1,7 +1,7 @@
 """CUDA loops in Triton that compute posteriors from rows, and scores from whitened rows.
 
-Tensor cores multiply single-precision numbers as three TF32 products: one product would keep only
-three digits, and three products keep all. Double-precision numbers are multiplied directly.
+Tensor cores multiply single-precision numbers as three TF32 products: a single TF32 product would
+keep only three digits, but three keep all. Double-precision numbers are multiplied directly.
 """
 
 from typing import Literal, TypeAlias
@@ -12,9 +12,10 @@ import triton.language as tl
 
 from suffice.core.table.foreign import DeviceArray
 
-MOST_CLASSES = 128  # scores of at most this many classes stay in a multiprocessor's registers
-WIDEST = 64  # rows with at most this many columns are whitened in registers
-_CHUNK = 16  # columns that are multiplied at once
+# the scores of at most this many classes fit into the registers of a multiprocessor
+MOST_CLASSES = 128
+WIDEST = 64  # rows with at most this many columns can be whitened in registers
+_CHUNK = 16  # number of columns in one matrix product
 _N_WARPS = 4
 
 Answer: TypeAlias = Literal["softmax", "log_softmax", "argmax"]
@@ -28,7 +29,7 @@ def linear_answers(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return softmax, log softmax or argmax of (wₖᵀ(x − o) + bₖ) / T, as ``answer`` says.
 
-    The second result marks the tiles that have a row without finite scores. ``terms`` are the
+    The second result marks the tiles that have a row without a finite score. ``terms`` holds the
     origin o (d,), the weights (d, K) and the constants b (K,).
     """
     rows = torch.from_dlpack(x)
@@ -70,9 +71,10 @@ def quadratic_answers(
     temperature: float,
     answer: Answer,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the results of ``linear_answers`` for (bₖ − ½ |Wₖ (x − o) − cₖ|²) / T.
+    """Return softmax, log softmax or argmax of (bₖ − ½ |Wₖ (x − o) − cₖ|²) / T.
 
-    ``terms`` are the origin o (d,), factors Wᵀ (K, d, d), centres c (K, d) and constants b (K,).
+    The second result is that of ``linear_answers``. ``terms`` holds the origin o (d,), the factors
+    Wᵀ (K, d, d), the centres c (K, d) and the constants b (K,).
     """
     rows = torch.from_dlpack(x)
     origin, factors, centres, constants = (
@@ -115,7 +117,7 @@ def _outputs(
     tile: int,
     answer: Answer,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return empty arrays for the results, and for one flag per tile of rows."""
+    """Return empty arrays for the results and for a flag for each tile of rows."""
     n = len(rows)
     if answer == "argmax":
         out = torch.empty((n,), dtype=torch.int64, device=rows.device)
@@ -243,7 +245,7 @@ def _quadratic(
 
 @triton.jit
 def _write(a, row, label, out, lost, n, k, ANSWER: tl.constexpr):
-    """Write the results for the scores of a tile, and whether some row has no finite score."""
+    """Write the results for the scores of a tile, and whether it has a row without finite score."""
     is_row = row < n
     is_class = label < k
     a = tl.where(is_class[None, :], a, float("-inf"))

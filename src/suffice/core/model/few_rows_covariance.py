@@ -1,20 +1,20 @@
 """Covariances estimated from fewer rows than features, through one Gram matrix of the rows.
 
-Z (r × d) holds the centred rows times √(weight / divisor), in units D = diag(s) in which the target
-of shrinkage is the identity. Then
+Z (r × d) holds the centred rows times √(weight / divisor), divided by the units s, in which the
+target of shrinkage is the identity. With D = diag(s),
 
     Σ_γ = (1 − γ) ZᵀZ + γ I,   G = Z Zᵀ = U diag(λ) Uᵀ  (r × r)
     Σ_γ⁻¹ = γ⁻¹ [I − Zᵀ U diag((1 − γ) / (γ + (1 − γ) λ)) Uᵀ Z]
     log|Σ_γ| = (d − r) log γ + Σ_i log(γ + (1 − γ) λ_i)
 
-The covariance of the rows is D Σ_γ D. One Gram matrix and its eigenvalues are enough for every γ.
-For a single γ, a Cholesky factor is enough, and much faster to compute: with c = (1 − γ) / γ,
+The covariance of the rows is D Σ_γ D. The eigenvalues of a single Gram matrix give the covariance
+for every γ. If only one γ is needed, a Cholesky factor is faster: with c = (1 − γ) / γ,
 
     L Lᵀ = I + c G
     Σ_γ⁻¹ = γ⁻¹ [I − c Zᵀ L⁻ᵀ L⁻¹ Z]
     log|Σ_γ| = d log γ + 2 Σ_i log L_ii
 
-The methods are those of ``FullCovariance``; each costs some inner products with the rows.
+The classes have the methods of ``FullCovariance``, which here compute inner products with the rows.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ShrunkRowsCovariance:
 
     scale: Floats  # s  (d,)
     gamma: float  # γ
-    rows: Floats  # X  (r, d); other covariances may share it
+    rows: Floats  # X  (r, d), perhaps shared with other covariances
     roots: Floats  # √v, where v is the weight of a row over the divisor of Σ  (r,)
     factor: Floats  # L, lower triangular  (r, r)
 
@@ -201,8 +201,8 @@ class LowRankCovariance:
     """
 
     scale: Floats  # s  (d,)
-    base: float  # γ: the eigenvalue of S in all other directions
-    rows: Floats  # X  (m, d); other covariances may share it
+    base: float  # γ: the eigenvalue of S in directions orthogonal to V
+    rows: Floats  # X  (m, d), perhaps shared with other covariances
     combinations: Floats  # P  (r, m)
     squares: Floats  # λ: squared lengths of the directions P X D⁻¹  (r,)
     eigenvalues: Floats  # e; for a shrunk covariance, γ + (1 − γ) λ  (r,)
@@ -319,7 +319,7 @@ class LowRankCovariance:
 
     def _function(self, f: Callable[[Floats], Floats], y: Floats) -> Floats:
         """Return f(S) y for each row."""
-        # the weights are (f(e) − f(γ)) / λ; for f(x) = 1/x, −γ⁻¹ (1 − γ) / (γ + (1 − γ) λ)
+        # the weights (f(e) − f(γ)) / λ are −γ⁻¹ (1 − γ) / (γ + (1 − γ) λ) for f(x) = 1/x
         at_base = float(f(np.array(self.base)))
         weights = (f(self.eigenvalues) - at_base) / self.squares
         along = (self._project(y) * weights) @ self.combinations
@@ -338,7 +338,7 @@ class LowRankCovariance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NestedCovariance:
-    """Σ = L Ψ Lᵀ, where L Lᵀ is one covariance, and Ψ a covariance of rows whitened by L."""
+    """Σ = L Ψ Lᵀ, where Ψ is the covariance of rows that were whitened by the covariance L Lᵀ."""
 
     outer: LowRankCovariance  # L Lᵀ
     inner: LowRankCovariance  # Ψ

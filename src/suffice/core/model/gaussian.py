@@ -4,10 +4,10 @@
     quadratic    a_k(x) = log π_k − ½ log|Σ_k| − ½ (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k)
     linear       a_k(x) = w_kᵀ x + w_k0, if all classes share Σ  (``linear.py``)
 
-``_log_density`` computes the density. For rows without missing values, ``_density_scorer`` computes
-its constants, from which ``Whitened`` of ``scoring.py`` subtracts ½ (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) in
-the same loop. ``posterior.py`` turns scores into posteriors, and ``log_likelihood.py`` computes the
-likelihood of all rows from their moments.
+For rows with missing values, ``_log_density`` computes the density. For complete rows,
+``_density_scorer`` computes the constants of the scores, from which ``Whitened`` of ``scoring.py``
+subtracts ½ (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k). ``posterior.py`` turns scores into posteriors, and
+``log_likelihood.py`` computes the likelihood of all rows from their moments.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from suffice.typing import Array, Codes, Floats, RowsLike
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleSizes:
-    """The sample sizes behind the mean and the covariance Σ_k = M_k / divisor_k of each class."""
+    """The numbers of rows from which each class's mean and Σ_k = M_k / divisor_k were estimated."""
 
-    rows: Floats  # n, the number of rows behind the mean  (K,)
+    rows: Floats  # n, the number of rows of the class  (K,)
     degrees: Floats  # ν, the degrees of freedom of the scatter M_k of the group  (K,)
     divisors: Floats  # divisor_k = M_k / Σ_k  (K,)
 
@@ -127,7 +127,7 @@ class GaussianModel(EllipticalModel):
         return replace(self, temperature=temperature)
 
     def some(self, classes: Codes | slice) -> GaussianModel:
-        """Return the model of some classes, by codes or slice, with unchanged priors."""
+        """Return the model of the classes with these codes, with unchanged priors."""
         groups, group_of = np.unique(self.group_of[classes], return_inverse=True)
         sizes = self.sample_sizes
         return replace(
@@ -140,7 +140,10 @@ class GaussianModel(EllipticalModel):
         )
 
     def of_new_rows(self) -> ClassModel:
-        """Return the Student t model of new rows, or ``self`` if ``sample_sizes`` is None."""
+        """Return the Student t model of new rows, or ``self`` if there is none.
+
+        There is none if ``sample_sizes`` is None, or if a class has too few degrees of freedom.
+        """
         sizes = self.sample_sizes
         if sizes is None:
             return self
@@ -206,7 +209,7 @@ class GaussianModel(EllipticalModel):
     def _density_scorer(self, log_weights: Floats) -> Scorer:
         # quadratic score: a_k(x) = −½ log|Σ_k| − ½ (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) + log π_k
         # log density: log π_k + log N(x; μ_k, Σ_k) = a_k(x) − ½ d log 2π
-        # ``scoring.Whitened`` subtracts half the squared distance from these constants:
+        # ``scoring.Whitened`` subtracts half the squared distance from the constants computed here:
         # (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) = |W_k (x − μ_k)|²,  W_kᵀ W_k = Σ_k⁻¹
         constants = log_weights - 0.5 * (self.n_features * LOG_2PI + self.log_dets)
         covariances = [self.covariances[g] for g in self.group_of]
@@ -223,7 +226,7 @@ class GaussianModel(EllipticalModel):
 
     def _log_density(self, distances: Floats, log_dets: Floats, n_observed: Codes) -> Floats:
         # log N(x; μ, Σ) = −½ (d log 2π + log|Σ| + Δ²),  Δ² = (x − μ)ᵀ Σ⁻¹ (x − μ)
-        # with missing values: d, μ, Σ and x of the observed features
+        # if values are missing, d, μ, Σ and x are those of the observed features
         return -0.5 * (n_observed[:, None] * LOG_2PI + log_dets + distances)
 
     def _radii(
@@ -233,6 +236,6 @@ class GaussianModel(EllipticalModel):
         n_observed: Codes,
         rng: np.random.Generator,
     ) -> Floats:
-        # the covariance of a conditional Gaussian is the same for every x_o
+        # the covariance of a conditional Gaussian does not depend on x_o
         del distances, n_observed, rng
         return np.ones(len(codes))

@@ -1,4 +1,4 @@
-"""Levels of categories in each class: a forest in which a category has at most one parent."""
+"""The distribution of levels in each class: a forest in which a category has at most one parent."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from suffice.typing import Codes, Floats
 class LevelBlocks:
     """The positions of the indicators of each category among the features.
 
-    Level 0 of a category is the reference, which has no feature. Numeric columns that were filled
-    come first, as categories with two levels: observed and missing.
+    Level 0 of a category is the reference, which has no feature. Numeric columns whose missing
+    values were filled come first, as categories with two levels: observed and missing.
     """
 
     starts: Codes  # first feature of each category, and the number of features  (q + 1,)
@@ -48,14 +48,15 @@ class LevelBlocks:
 
     @cached_property
     def edges(self) -> Codes:
-        """First level of each category among all levels, and the number of levels C, (q + 1,)."""
+        """Position of each category's first level among all C levels, and C itself, (q + 1,)."""
         return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.intp)
 
     @cached_property
     def all_levels(self) -> Floats:
-        """E (C, C') with a = e + E m: indicators a of all levels from the indicators m.
+        """The matrix E (C, C') of a = e + E m, which gives the indicators a of all levels.
 
-        e is 1 at each reference level, whose indicator is 1 − Σ m over its category.
+        m are the indicators without the reference levels. A reference level has e = 1 and the
+        indicator 1 − Σ m over its category; all other levels have e = 0.
         """
         matrix = np.zeros((self.edges[-1], self.n_indicators))
         for category, size in enumerate(self.sizes):
@@ -67,13 +68,13 @@ class LevelBlocks:
         return matrix
 
     def frequencies(self, moments: Moments) -> Floats:
-        """Return the share of each level in each class, (K, C)."""
+        """Return the share of each level in the weight of each class, (K, C)."""
         shares = moments.means[:, self.n_numbers :] @ self.all_levels.T
         shares[:, self.edges[:-1]] += 1.0
         return np.maximum(shares, 0.0)
 
     def pairs(self, moments: Moments, k: int) -> Floats:
-        """Return the share of each pair of levels in a class, (C, C)."""
+        """Return the share of each pair of levels in the weight of class k, (C, C)."""
         scatter = moments.scatters[k, self.n_numbers :, self.n_numbers :]
         f = self.frequencies(moments)[k]
         weight = max(float(moments.weights[k]), np.finfo(float).tiny)
@@ -82,7 +83,7 @@ class LevelBlocks:
         return np.maximum(covariance + np.outer(f, f), 0.0)
 
     def codes(self, rows: Floats) -> Codes:
-        """Return each category's level with the largest indicator, −1 if missing, (n, q)."""
+        """Return each category's level with the largest indicator, or −1 if missing, (n, q)."""
         codes = np.zeros((len(rows), len(self.sizes)), np.intp)
         columns = rows.T.copy()
         for j, (lo, hi) in enumerate(itertools.pairwise(self.starts)):
@@ -97,7 +98,7 @@ class LevelBlocks:
         return codes
 
     def indicators(self, codes: Codes) -> Floats:
-        """Return the indicators of levels, of which none may be missing, (n, C')."""
+        """Return the indicators (n, C') of levels (n, q), none of which may be missing."""
         indicators = np.zeros((len(codes), self.n_indicators))
         for j, start in enumerate(self.starts[:-1]):
             rows = np.flatnonzero(codes[:, j] > 0)
@@ -133,7 +134,7 @@ class LevelForest:
         return tuple(_parents_first(parents) for parents in self.parents)
 
     def log_probability(self, codes: Codes) -> Floats:
-        """Return log p(c | k) of levels (n, q), summed over missing levels (−1), shape (n, K)."""
+        """Return log p(c | k) of levels (n, q), with missing levels (−1) summed out, (n, K)."""
         log_p = np.zeros((len(codes), self.n_classes))
         is_complete = (codes >= 0).all(1)
         complete = codes if is_complete.all() else codes[is_complete]
@@ -144,7 +145,7 @@ class LevelForest:
         return log_p
 
     def _complete(self, k: int, codes: Codes) -> Floats:
-        """Return log p(c | k) of complete levels, (n,)."""
+        """Return log p(c | k) of rows without missing levels, (n,)."""
         log_p = np.zeros(len(codes))
         for j, table in enumerate(self.log_tables[k]):
             parent = self.parents[k, j]
@@ -153,13 +154,14 @@ class LevelForest:
         return log_p
 
     def _summed(self, k: int, codes: Codes) -> Floats:
-        """Return log p of the observed levels, by messages from leaves to roots, (n,)."""
+        """Return log p of the observed levels, (n,), computed by messages from leaves to roots."""
         tables = self.log_tables[k]
         beliefs = []
         for j, table in enumerate(tables):
             observed = codes[:, j, None]
             possible = (observed < 0) | (observed == np.arange(table.shape[1]))
-            # log 1 for the levels that a row may have, log 0 for all others  (n, L)
+            # log 1 for the observed level, or for all levels if none is observed, else log 0  (n,
+            # L)
             beliefs.append(np.where(possible, 0.0, -np.inf))
         total = np.zeros(len(codes))
         for j in reversed(self.orders[k]):
@@ -200,7 +202,7 @@ class LevelForest:
                 if parent >= 0:
                     # p(c_i, c_j) = Σ p(c_i, c_parent) p(c_j | c_parent)
                     joint = p[levels[i], levels[parent]] @ tables[j]
-                else:  # the root of a tree is independent of the other trees
+                else:  # categories of different trees are independent
                     joint = np.outer(p[levels[i], levels[i]].sum(0), tables[j])
                 p[levels[i], levels[j]] = joint
                 p[levels[j], levels[i]] = joint.T
@@ -235,6 +237,6 @@ class LevelForest:
 def _parents_first(parents: Codes) -> tuple[int, ...]:
     """Return the categories of one class, ordered so that each one follows its parent."""
     order: list[int] = np.flatnonzero(parents < 0).tolist()
-    for parent in order:  # the loop appends to the list
+    for parent in order:  # the loop appends to the list that it reads
         order += np.flatnonzero(parents == parent).tolist()
     return tuple(order)

@@ -34,10 +34,13 @@ def discriminant(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearModel(ScoredModel):
-    """Scores wₖᵀ(x − m) + bₖ of K classes, with m near the rows; log odds give posteriors."""
+    """Scores wₖᵀ(x − m) + bₖ of K classes; if these are log odds, they give posteriors.
 
-    weights: Floats  # w: (1, d), second class against first, if K = 2; otherwise (K, d)
-    intercepts: Floats  # b  (1,) or (K,): scores at the centre
+    The point m lies near the rows, so that scores keep their digits far from the origin.
+    """
+
+    weights: Floats  # w  (K, d); for two classes (1, d), the second class against the first
+    intercepts: Floats  # b, the scores at the centre m  (1,) or (K,)
     has_posterior: bool
     centre: Floats  # m  (d,)
     temperature: float = 1.0
@@ -52,7 +55,7 @@ class LinearModel(ScoredModel):
         has_posterior: bool = True,
         centre: Floats | None = None,
     ) -> LinearModel:
-        """Return the model with coefficients (1, d) or (K, d); the default centre is the origin."""
+        """Return the model with weights (1, d) or (K, d), by default centred at the origin."""
         w = np.atleast_2d(weights)
         b = np.atleast_1d(intercepts)
         if centre is None:
@@ -65,7 +68,7 @@ class LinearModel(ScoredModel):
         return np.asarray(self.intercepts - self.weights @ self.centre)
 
     def all_weights(self) -> tuple[Floats, Floats]:
-        """Return w_k (K, d) and w_k0 (K,) of every class; the first of two classes has zeros."""
+        """Return w_k (K, d) and w_k0 (K,) of every class; of two classes, the first has zeros."""
         if len(self.weights) > 1:
             return self.weights, self.at_origin
         nothing = np.zeros_like(self.weights)
@@ -92,7 +95,7 @@ class LinearModel(ScoredModel):
     def formula(self) -> Formula:
         w = self.weights
         b = self.intercepts
-        if len(w) == 1:  # the first of two classes scores 0
+        if len(w) == 1:  # of two classes, the first has the score 0
             w = np.vstack([np.zeros_like(w), w])
             b = np.concatenate([[0.0], b])
         return Formula(Scorer.linear(self.centre, w, b))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def gaussian_log_likelihood(model: GaussianModel, moments: Moments) -> float:
-    """Return log L of the rows that were summed; with missing values, of their observed cells."""
+    """Return log L of the summed rows, or of their observed cells if values are missing."""
     present = moments.weights > 0
     w = moments.weights[present]
     log_priors = model.log_priors[present]

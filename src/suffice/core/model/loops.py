@@ -1,13 +1,13 @@
-"""Compiled loops from rows to scores and from scores to posteriors; each row has its own lane.
+"""Compiled loops that compute scores from rows, and posteriors from scores, a lane per row.
 
-A *tile* holds a few chunks of ``LANES`` rows, transposed and measured from a common origin o:
-(chunks, features, LANES). All means are measured from o as well. A *score tile* holds the scores of
-these rows, (chunks, classes, LANES). Features and classes are padded with zeros to a multiple of
-``SIDE``, and matrices are packed in SIDE × SIDE blocks, (…, SIDE²).
+A *tile* (chunks, features, LANES) holds a few chunks of ``LANES`` rows, transposed and measured
+from a common origin o. All means are measured from o as well. A *score tile* (chunks, classes,
+LANES) holds the scores of these rows. Features and classes are padded with zeros to a multiple of
+``SIDE``, and matrices are packed in blocks of SIDE × SIDE numbers, (…, SIDE²).
 
-Lanes never mix, and the last chunk is filled with rows of zeros that are not read. So the scores
+Lanes never mix, and the last chunk is filled up with zeros, whose scores are ignored. So the scores
 of a row depend neither on its position nor on the thread that computes them. If a row has no finite
-score, its values become NaN, its code becomes −1, and the loop returns True.
+score, its values become NaN, its class code becomes −1, and the loop returns True.
 """
 
 import math
@@ -29,8 +29,8 @@ from suffice.typing import Array, Codes, Floats
 compiled = njit(nogil=True, error_model="numpy", fastmath={"contract"})
 # the compiler may also reorder sums over features
 summed = njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
-# a pivot has lost too many digits if the variance of its feature, given the features before it, is
-# below this share of the feature's variance
+# a pivot is the variance of a feature given the features before it; below this share of the
+# feature's variance, it has lost too many digits
 LOST = 1e-6
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH = 6.93147180369123816490e-01
@@ -151,7 +151,7 @@ def _in_blocks(tile: Floats) -> Floats:
 
 @compiled
 def _squared_norm(x: Floats, mu: Floats, w: Floats, y: Floats, z: Floats, out: Floats) -> None:
-    """Set out to |W (x − μ)|², four rows of W at a time."""
+    """Set out to |W (x − μ)|², computed four rows of W at a time."""
     out[:] = 0.0
     for i in range(x.shape[0]):
         first = i * (i + 1) // 2
@@ -167,7 +167,7 @@ def _squared_norm(x: Floats, mu: Floats, w: Floats, y: Floats, z: Floats, out: F
 
 @compiled
 def _whiten(x: Floats, mu: Floats, w: Floats, y: Floats, z: Floats) -> None:
-    """Set z to W (x − μ), four rows of W at a time."""
+    """Set z to W (x − μ), computed four rows of W at a time."""
     for i in range(x.shape[0]):
         first = i * (i + 1) // 2
         _corner(x, mu, w, first + i, i, y, z[i])
@@ -184,7 +184,7 @@ def _corner(
     y: Floats,
     z: Floats,
 ) -> None:
-    """Set block i of y to x − μ and z to its product with a triangular block of W."""
+    """Set block i of y to x − μ, and z to the product of a triangular block of W and block i."""
     m0 = mu[4 * i]
     m1 = mu[4 * i + 1]
     m2 = mu[4 * i + 2]
@@ -216,7 +216,7 @@ def _corner(
 
 @compiled
 def _multiply_add(w: Floats, first: int, n: int, y: Floats, z: Floats) -> None:
-    """Add to z the products of n blocks of W, starting at ``first``, with blocks 0 … n − 1 of y."""
+    """Add to z the products of blocks first … first + n − 1 of W with blocks 0 … n − 1 of y."""
     for j in range(n):
         block = first + j
         w00 = w[block, 0]
@@ -299,8 +299,8 @@ def _finish(constant: float, out: Floats) -> None:
 def write(scores: Floats, n_classes: int, beta: float, what: int, out: Array) -> bool:
     """Write the values of a readout to rows (n, K) or (n, 1).
 
-    ``what`` selects a, softmax(β a), its logarithm, log Σₖ exp aₖ or argmax a. Return whether some
-    row has no finite score.
+    ``what`` selects the scores a, softmax(β a), log softmax(β a), log Σₖ exp aₖ or argmax a. Return
+    whether some row has no finite score.
     """
     top = np.empty(LANES)
     rest = np.empty(LANES)
@@ -339,7 +339,7 @@ def write(scores: Floats, n_classes: int, beta: float, what: int, out: Array) ->
 def _winners(a: Floats, n_classes: int, n_rows: int, top: Floats, code: Codes) -> bool:
     """Find the greatest score of each lane; return whether some lane has no finite score.
 
-    Such a lane becomes NaN.
+    A lane without a finite score becomes NaN.
     """
     for b in range(LANES):
         top[b] = a[0, b]
@@ -392,7 +392,8 @@ def exp_negative(x: float) -> float:
     p = 1 / 120 + r * (1 / 720 + r * (1 / 5040 + r * p))
     p = 1 / 2 + r * (1 / 6 + r * (1 / 24 + r * p))
     p = 1 + (r + r * r * p)
-    # eˣ = eʳ · 2^⌊n/2⌋ · 2^⌈n/2⌉: both powers of two are normal numbers, even if 2ⁿ is not
+    # eˣ = eʳ · 2^⌊n/2⌋ · 2^⌈n/2⌉, where both powers of two are normal numbers even if 2ⁿ is
+    # subnormal
     power = shifted.view(np.int64) - _ROUND_BITS
     half = power >> 1
     low = np.int64((half + 1023) << 52).view(np.float64)
@@ -433,10 +434,10 @@ def full_distances(
     """Write |L_oo⁻¹ (y_o − μ_o)|² for each mean (m, d), and log|Σ_oo|; NaN in y is missing.
 
     Σ_oo is a block of D Σ D + (I − D), with D = diag(observed). The factor of that matrix has the
-    rows of L_oo, and unit rows for missing features. A lane computes a *run* of a few rows with the
-    same pattern, which share a factor. ``runs`` holds order, firsts and counts: run i has the rows
-    order[j] for counts[i] values of j, starting at firsts[i]. If Σ_oo is nearly singular, both
-    results are NaN.
+    rows of L_oo, and unit rows for missing features. A *run* is a few rows with the same missing
+    features; a lane computes the rows of a run with one factor. ``runs`` holds order, firsts and
+    counts: run i has counts[i] rows, which are order[firsts[i]] and the entries after it. If Σ_oo
+    is nearly singular, both results are NaN.
     """
     order, firsts, counts = runs
     d = y.shape[1]
@@ -499,7 +500,7 @@ def scaled_distances(
 
 @compiled
 def _load(y: Floats, rows: Codes, observed: Floats, lanes: Floats) -> None:
-    """Set ``lanes`` to rows of y with 0 for missing values, and ``observed`` to 0 or 1."""
+    """Set ``lanes`` to rows of y with 0 for missing values, and ``observed`` to 0 there, else 1."""
     for b in range(LANES):
         row = y[rows[b]]
         for j in range(row.shape[0]):
@@ -516,7 +517,7 @@ def _factorise(
     inverse: Floats,
     log_det: Floats,
 ) -> None:
-    """Write L below the diagonal, 1 / L_ii and log|L Lᵀ|; NaN if a pivot loses its digits."""
+    """Write L without its diagonal, 1 / L_ii and log|L Lᵀ|; NaN if a pivot loses its digits."""
     d = sigma.shape[0]
     a = np.empty(LANES)
     product = np.ones(LANES)
@@ -532,7 +533,8 @@ def _factorise(
                 for b in range(LANES):
                     factor[row + j, b] = a[b] * inverse[j, b]
         for b in range(LANES):
-            pivot = a[b] + (1.0 - observed[i, b])  # the remaining variance; 1 if missing
+            # the variance given the earlier features; 1 if missing
+            pivot = a[b] + (1.0 - observed[i, b])
             lost = observed[i, b] > 0 and not pivot > LOST * sigma[i, i]
             pivot = np.nan if lost else pivot
             inverse[i, b] = 1 / np.sqrt(pivot)

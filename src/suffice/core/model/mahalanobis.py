@@ -35,7 +35,7 @@ def relative_distances(
 ) -> Floats:
     """Return min_k (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) − (x − μ)ᵀ Σ_0⁻¹ (x − μ), shape (n,).
 
-    Ren et al. (2021), arXiv:2106.09022.
+    ``overall_distances`` computes the second term. Ren et al. (2021), arXiv:2106.09022.
     """
     return nearest_class_distances(model, x) - overall_distances(model, within, weights, x)
 
@@ -48,8 +48,8 @@ def overall_distances(
 ) -> Floats:
     """Return (x − μ)ᵀ Σ_0⁻¹ (x − μ) under one Gaussian of all rows, shape (n,).
 
-    Σ_0 = Σ + Σ_k (w_k / W) (μ_k − μ)(μ_k − μ)ᵀ, where Σ is the covariance within classes. Apart
-    from Σ, no d × d matrix is formed.
+    Σ_0 = Σ + Σ_k (w_k / W) (μ_k − μ)(μ_k − μ)ᵀ, where Σ is the covariance within classes, and W the
+    weight of all classes. Σ_0 itself is never formed.
     """
     share = weights / weights.sum()
     grand_offset = share @ model.offsets

@@ -1,13 +1,13 @@
 """Missing values at prediction: integrated out of Gaussian and Student t classes, or filled.
 
-Only the observed features x_o of a row are used. In a Gaussian class they are Gaussian:
+A row is scored by its observed features x_o only. In a Gaussian class, these are Gaussian:
 
     p(x_o | k) = ∫ p(x_o, x_m | k) dx_m = N(x_o; μ_o, Σ_oo)
     log p(x_o | k) = −½ (d_o log 2π + log|Σ_oo| + Δ²),  Δ² = (x_o − μ_o)ᵀ Σ_oo⁻¹ (x_o − μ_o)
     E[x_m | x_o, k] = μ_m + Σ_mo Σ_oo⁻¹ (x_o − μ_o)
 
-``covariance.py`` computes Δ² and log|Σ_oo|, ``gaussian.py`` the Gaussian density and ``student.py``
-that of a Student t. Fitting with missing values is in ``core/missing``.
+``covariance.py`` computes Δ² and log|Σ_oo|, ``gaussian.py`` the Gaussian density, and
+``student.py`` the density of a Student t. ``core/missing`` fits models to rows with missing values.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from suffice.typing import Array, Codes, Floats, RowsLike
 class EllipticalModel(ClassModel):
     """Class k has density g_k((x − m_k)ᵀ Ψ_k⁻¹ (x − m_k)).
 
-    Marginals have the same form with m_o and Ψ_oo. A Gaussian has m = μ and Ψ = Σ.
+    The observed features have a density of the same form, with m_o and Ψ_oo. A Gaussian has m = μ
+    and Ψ = Σ.
     """
 
     group_of: Codes  # group of each class  (K,)
@@ -84,7 +85,7 @@ class EllipticalModel(ClassModel):
         return filled
 
     def sample_missing(self, x: RowsLike, rng: np.random.Generator) -> Floats:
-        """Return the rows with NaN replaced with draws: k from p(k | x_o), then x_m given both."""
+        """Return the rows with NaN replaced with draws of k | x_o, then of x_m | x_o, k."""
         filled = np.array(x, np.float64)
         cumulative = self.allowing_missing().posterior(filled).cumsum(1)
         u = rng.random((len(filled), 1)) * cumulative[:, -1:]
@@ -114,7 +115,7 @@ class EllipticalModel(ClassModel):
         observed: Codes,
         missing: Codes,
     ) -> list[tuple[Floats, Floats, Floats]]:
-        """Return L_oo, L_mo and L_mm of each class; each group is factored only once."""
+        """Return L_oo, L_mo and L_mm of each class, factored once for each group of classes."""
         factors = [shape.conditional(observed, missing) for shape in self.group_shapes]
         return [factors[g] for g in self.group_of]
 
@@ -131,8 +132,8 @@ class EllipticalModel(ClassModel):
         else:
             unread = -1 if readout.dtype is np.intp else np.nan
             values = np.full(readout.shape(len(x), self.n_classes), unread)
-        # read the remaining rows pattern by pattern: those with common patterns, and those that
-        # the loops could not score because of rounding or distance
+        # read the remaining rows pattern by pattern: rows with common patterns, and rows that the
+        # loops could not score because of rounding errors or overflow
         apart = unscored(values)
         patterns = MissingPatterns.of(x[apart])
         for p, pattern in enumerate(patterns.patterns):
@@ -156,7 +157,7 @@ class EllipticalModel(ClassModel):
             (shape,) = self.group_shapes
             distances, log_det = shape.observed_distances(y, rare_patterns, self.offsets)
             return self._log_density(distances, log_det[:, None], n_observed)
-        # stored by column, since groups of classes are written one after the other
+        # store the arrays by column, since one group of classes is written after another
         distances = np.empty((len(x), self.n_classes), order="F")
         log_dets = np.empty((len(x), self.n_classes), order="F")
         for g, shape in enumerate(self.group_shapes):

@@ -28,12 +28,13 @@ from suffice.errors import (
 )
 from suffice.typing import Array, Codes, Floats, RowsLike
 
-MOST_COMBINATIONS = 4096  # most combinations of unknown levels that are summed over
+# with more combinations of unknown levels, the density is not summed over all of them
+MOST_COMBINATIONS = 4096
 _BLOCK = 1 << 13  # rows read at a time
 
 
 class _PatternRows(NamedTuple):
-    """Rows with the same unknown categories."""
+    """Rows whose levels are unknown in the same categories."""
 
     rows: Codes  # (m,)
     numbers: Floats  # (m, p); NaN where empty
@@ -46,19 +47,20 @@ class MixedModel(WrappedModel):
     """A forest for the levels c, and Gaussians for the numbers z, regressed on the levels.
 
     p(z, c | k) = p(c | k) N(z − B_k m(c); μ_k, Σ_k), where m(c) are the indicators of the levels.
-    Without edges and B, this is naive Bayes. Encoded rows hold numbers, then indicators of missing
-    numbers, then indicators of levels; a number that is marked as missing is not used. If numbers
-    depend on unknown levels, the density is summed over all combinations of these levels. If there
-    are more than 4096 combinations, the expected indicators are used instead.
+    If the forest has no edges, B = 0 and Σ_k is diagonal, this is naive Bayes. Encoded rows hold
+    numbers, then indicators of missing numbers, then indicators of levels. A number that is marked
+    as missing is not used. If numbers depend on unknown levels, the density is summed over all
+    combinations of these levels, or, for more than 4096 combinations, computed with expected
+    indicators.
     """
 
     inner: GaussianModel  # model of z − B m
     levels: LevelForest
     blocks: LevelBlocks
-    # B of each group of classes  (G, p, C'); None: z does not depend on levels
+    # B of each group of classes  (G, p, C'), or None if z does not depend on levels
     coefficients: Floats | None
-    filled: Codes  # positions of the numbers with an indicator of missing values  (h,)
-    fills: Floats  # the value in the missing cells of these numbers  (h,)
+    filled: Codes  # positions of the numbers that have an indicator of missing values  (h,)
+    fills: Floats  # the value that fills the missing cells of each of these numbers  (h,)
 
     @cached_property
     def centre(self) -> Floats:  # type: ignore[override]
@@ -165,7 +167,7 @@ class MixedModel(WrappedModel):
             raise InvalidParameterError(msg)
         columns = zip(*self.levels.log_tables, strict=True)
         terms = [np.concatenate(column) for column in columns]  # (K, L) each
-        # a missing number must not change the score: subtract the score of its fill value
+        # the scorer includes the fill value of a missing number: subtract the score of this value
         variances = self._variances[:, self.filled]
         distances = (self.fills - self.inner.means[:, self.filled]) ** 2 / variances
         fill_scores = -0.5 * (LOG_2PI + np.log(variances) + distances)
@@ -184,7 +186,7 @@ class MixedModel(WrappedModel):
         return self
 
     def impute(self, x: RowsLike) -> Floats:
-        """Return the rows with NaN replaced with conditional means, or probabilities of levels."""
+        """Return the rows with NaN replaced with conditional means (of levels: probabilities)."""
         encoded = self._checked(x)
         p = self.blocks.n_numbers
         log_density = self.log_density(encoded)[:, None]
@@ -213,7 +215,8 @@ class MixedModel(WrappedModel):
             k = np.zeros(len(rows), np.intp)
             shares = np.zeros((len(rows), self.n_features - p))
             for m, log_joint in self._completions(z, codes, unknown):
-                # the pair (k, c_u) with the largest log p + Gumbel noise is a draw from p(k, c_u|x)
+                # the pair (k, c_u) with the largest log p + Gumbel noise is a draw from p(k, c_u |
+                # x)
                 noisy = log_joint + self.log_priors + rng.gumbel(size=log_joint.shape)
                 better = np.flatnonzero(noisy.max(1) > best)
                 best[better] = noisy[better].max(1)
@@ -236,7 +239,8 @@ class MixedModel(WrappedModel):
         for j, (lo, hi) in enumerate(spans):
             cumulative = shares[:, lo:hi].cumsum(1)
             u = rng.random(len(shares))
-            # otherwise the reference level is drawn, which has no indicator
+            # if u exceeds all other levels' probability, the reference level, without indicator, is
+            # drawn
             is_reference = u >= cumulative.max(1, initial=0)
             drawn = (u[:, None] >= cumulative).sum(1) + 1
             codes[:, j] = np.where(is_reference, 0, drawn)
@@ -294,7 +298,7 @@ class MixedModel(WrappedModel):
         return z, codes
 
     def _by_unknown(self, rows: Floats) -> Iterator[_PatternRows]:
-        """Yield the rows in groups with the same unknown categories."""
+        """Yield groups of rows whose levels are unknown in the same categories."""
         z, codes = self._numbers_and_levels(rows)
         is_unknown = codes < 0
         if not is_unknown.any():
@@ -349,7 +353,7 @@ class MixedModel(WrappedModel):
 
     @cached_property
     def _group_models(self) -> list[tuple[Codes, GaussianModel, Floats]]:
-        """For each group of classes that share a covariance: its classes, their model and B."""
+        """Classes, Gaussian model and B of each group of classes that share a covariance."""
         groups = []
         for g, slopes in enumerate(self._slopes):
             members = np.flatnonzero(self.inner.group_of == g)
@@ -385,7 +389,7 @@ def without_levels(
     slopes: Floats | None,
     group_of: Codes,
 ) -> Moments:
-    """Return the sums of z − B m for encoded rows (z, m), or the sums of z if there is no B."""
+    """Return the sums of z − B m, given the sums of encoded rows (z, m); without B, those of z."""
     numbers = moments.select(np.arange(p))
     if slopes is None:
         return numbers
@@ -407,7 +411,7 @@ def observed_numbers(
     filled: Codes,
     fills: Floats,
 ) -> tuple[Moments, Floats]:
-    """Return the sums of observed cells, and their weights, from sums with filled cells."""
+    """Return sums and weights of the observed cells, given sums that include filled cells."""
     numbers = sums.select(np.arange(p))
     weights = np.repeat(sums.weights[:, None], p, axis=1)
     if not len(filled):
@@ -415,7 +419,8 @@ def observed_numbers(
     empty = sums.means[:, p : p + len(filled)]  # share of missing values  (K, h)
     some_observed = empty < 1 - 1e-12
     odds = np.where(some_observed, empty / np.where(some_observed, 1 - empty, 1.0), 0.0)
-    # u = z − fill is zero in missing cells:  ū_o = ū / (1 − p),  M_o = M − w p (1 − p) ū_o²
+    # u = z − fill is zero in missing cells, whose share is p:
+    # ū_o = ū / (1 − p),  M_o = M − w p (1 − p) ū_o²
     u = (sums.means[:, filled] - fills) + sums.means_low[:, filled]
     means_low = numbers.means_low.copy()
     means_low[:, filled] += u * odds

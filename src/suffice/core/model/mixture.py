@@ -24,7 +24,7 @@ from suffice.typing import Array, Codes, Floats, RowsLike
 
 @dataclass(frozen=True, eq=False)
 class ComponentReadout(Readout):
-    """A readout of a_k = log Σ_r exp a_r over the components r of class k."""
+    """A readout of class scores a_k = log Σ_r exp a_r, summed over the components of class k."""
 
     readout: Readout
     starts: Codes  # first component of each class  (K,)
@@ -45,7 +45,7 @@ class ComponentReadout(Readout):
         return self.readout.read(log_sums(a, self.starts))
 
     def of_classes(self, xp: Namespace, a: DeviceArray) -> tuple[DeviceArray, Readout]:
-        """Return the scores of classes, as arrays of the library ``xp``, and their readout."""
+        """Return the scores of the classes, in arrays of the library ``xp``, and their readout."""
         sums = []
         for lo, hi in pairwise([*self.starts.tolist(), a.shape[1]]):
             run = a[:, lo:hi]
@@ -54,13 +54,13 @@ class ComponentReadout(Readout):
         return xp.stack(sums, axis=1), self.readout
 
     def write(self, tile: Floats, n_classes: int, out: Array) -> bool:
-        """Write ``read`` of a tile of at least R components, (chunks, components, rows)."""
+        """Write the values of a score tile (chunks, components, rows) of at least R components."""
         scores = log_sums(tile[:, :n_classes], self.starts)
         return self.readout.write(scores, len(self.starts), out)
 
 
 def log_sums(a: Floats, starts: Codes) -> Floats:
-    """Return log Σ_r exp a_r over the runs of columns that begin at ``starts``."""
+    """Return log Σ_r exp a_r for each run of columns r; the runs begin at ``starts``."""
     top = np.maximum.reduceat(a, starts, axis=1)
     top = np.where(np.isfinite(top), top, 0.0)
     sizes = np.diff([*starts, a.shape[1]])
@@ -104,7 +104,7 @@ class MixtureModel(ClassModel):
 
     @property
     def covariance_matrices(self) -> Floats:
-        """Covariance of the rows of each class, within and between components, (K, d, d)."""
+        """Covariance of each class, the sum within and between its components, (K, d, d)."""
         components = self.components
         n_components = components.n_classes
         sigmas = np.stack([components.covariance_of(r).dense() for r in range(n_components)])
@@ -163,7 +163,7 @@ class MixtureModel(ClassModel):
 
     @property
     def formula(self) -> Formula:
-        """The formula of the components' scores; ``class_of`` tells how to add them up."""
+        """The formula of the components' scores; ``class_of`` names the class of each component."""
         return replace(self.joint.formula, class_of=self.class_of)
 
     def log_weights(self, of_classes: Floats) -> Floats:
@@ -171,7 +171,7 @@ class MixtureModel(ClassModel):
         return np.asarray(of_classes[self.class_of] + self.components.log_priors)
 
     def _class_averages(self, values: Floats) -> Floats:
-        """Return Σ_r s_r v_r of each class."""
+        """Return Σ_r s_r v_r over the components r of each class."""
         shares = self.components.priors.reshape(-1, *[1] * (values.ndim - 1))
         return np.asarray(np.add.reduceat(shares * values, self.starts, axis=0))
 

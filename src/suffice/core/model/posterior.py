@@ -1,6 +1,6 @@
-"""Posteriors, densities and decisions from scores aₖ(x), by NumPy or by compiled loops.
+"""Posteriors, densities and decisions, computed from scores aₖ(x) by NumPy or compiled loops.
 
-For a row without a finite score, the values are NaN, or code −1.
+A row without a finite score has NaN as its values, or −1 as the code of its class.
 """
 
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ from suffice.core.table.foreign import DeviceArray, Namespace
 from suffice.errors import InvalidParameterError
 from suffice.typing import Array, Codes, Floats, RowsLike
 
-# codes for the values that the compiled loop writes for each row
+# numbers that tell the compiled loop which values to write
 JOINT = 0
 POSTERIOR = 1
 LOG_POSTERIOR = 2
@@ -55,11 +55,11 @@ class Readout(ABC):
         xp: Namespace,  # noqa: ARG002
         a: DeviceArray,
     ) -> tuple[DeviceArray, "Readout"]:
-        """Return the scores of classes, as arrays of the library ``xp``, and their readout."""
+        """Return the scores of the classes, in arrays of the library ``xp``, and their readout."""
         return a, self
 
     def write(self, tile: Floats, n_classes: int, out: Array) -> bool:
-        """Write the values of a score tile to ``out``; return whether a row has no finite score."""
+        """Write the values of a score tile; return whether some row has no finite score."""
         from suffice.core.model import loops
 
         table = out if self.per_class else out[:, None]
@@ -70,9 +70,10 @@ class Readout(ABC):
 class Posterior(Readout):
     """softmax(a / T): pₖ = exp dₖ / (1 + Σ exp d over the other classes).
 
-    Bayes: p(k∣x) = p(x∣k) πₖ / Σⱼ p(x∣j) πⱼ = softmax(a), aₖ = log p(x∣k) + log πₖ.
-    Here dₖ = (aₖ − max a) / T. Two classes with T = 1: p₂ = σ(a₂ − a₁), σ(t) = 1 / (1 + exp(−t)).
-    a₂ − a₁ = log(p₂ / p₁) are the log odds, and exp(a₂ − a₁) = p₂ / (1 − p₂) the odds.
+    Here dₖ = (aₖ − max a) / T. By Bayes' rule with T = 1,
+    p(k∣x) = p(x∣k) πₖ / Σⱼ p(x∣j) πⱼ = softmax(a), aₖ = log p(x∣k) + log πₖ.
+    Two classes have p₂ = σ(a₂ − a₁) with σ(t) = 1 / (1 + exp(−t)). Then a₂ − a₁ = log(p₂ / p₁)
+    are the log odds, and exp(a₂ − a₁) = p₂ / (1 − p₂) the odds.
     """
 
     temperature: float = 1.0
@@ -85,7 +86,7 @@ class Posterior(Readout):
 
 @dataclass(frozen=True)
 class LogPosterior(Readout):
-    """log softmax(a / T): log pₖ = dₖ − log1p(Σ exp d over the other classes)."""
+    """log softmax(a / T): log pₖ = dₖ − log1p(Σ exp d over all classes except the best)."""
 
     temperature: float = 1.0
     loop_code = LOG_POSTERIOR
@@ -97,7 +98,7 @@ class LogPosterior(Readout):
 
 @dataclass(frozen=True)
 class LogDensity(Readout):
-    """The log density of a log joint: log Σₖ exp aₖ = max a + log1p(Σ exp d without the best)."""
+    """log p(x) from aₖ = log p(x, k): log Σₖ exp aₖ = max a + log1p(Σ exp d without the best)."""
 
     loop_code = LOG_DENSITY
     per_class = False
@@ -119,7 +120,7 @@ class Joint(Readout):
 
 @dataclass(frozen=True)
 class Argmax(Readout):
-    """The code of the greatest score; ties go to the first."""
+    """The code of the class with the greatest score; ties go to the first class."""
 
     loop_code = ARGMAX
     dtype = np.intp
@@ -130,7 +131,7 @@ class Argmax(Readout):
 
 
 class ScoredModel(ABC):
-    """A model that computes scores of rows, and from these posteriors and predictions."""
+    """A model that computes scores of rows, and posteriors and predictions from the scores."""
 
     temperature: float  # T of the posterior, softmax(a / T)
     has_posterior: bool  # whether the scores are log odds
@@ -142,7 +143,7 @@ class ScoredModel(ABC):
         readout: Readout,
         log_weights: Floats | None = None,
     ) -> Array:
-        """Return the readout of log p(x | k) + log_weights_k, or of ``scores`` if None."""
+        """Return the readout of log p(x | k) + log_weights_k; without weights, of ``scores``."""
 
     def posterior(self, x: RowsLike) -> Floats:
         """Return p(k | x), shape (n, K)."""
@@ -162,7 +163,7 @@ class ScoredModel(ABC):
 
 
 def read_scores(a: Floats, readout: Readout) -> Array:
-    """Return the readout of scores (n, K), by compiled loops."""
+    """Return the readout of scores (n, K), computed by compiled loops."""
     n, k = a.shape
     n_chunks = -(-n // LANES)
     rows = np.zeros((n_chunks * LANES, k))
@@ -175,7 +176,7 @@ def read_scores(a: Floats, readout: Readout) -> Array:
 
 
 def _relative(a: Floats, temperature: float) -> tuple[Floats, Floats, Floats]:
-    """Return max a (n,), d = (a − max a) / T (n, K), and Σ exp d over all but the best (n,)."""
+    """Return max a (n,), d = (a − max a) / T (n, K), and Σ exp d without the best class (n,)."""
     winner = a.argmax(1)[:, None]
     top = np.take_along_axis(a, winner, 1)
     top = np.where(np.isfinite(top), top, np.nan)
@@ -193,7 +194,7 @@ def softmax(scores: npt.ArrayLike, base: float | None = None) -> Floats:
     scores : array (…, K)
         Scores a_k of each class.
     base : float, optional
-        b > 1; by default e. Base b is equivalent to the temperature T = 1 / ln b.
+        b > 1, by default e. The base b has the effect of the temperature T = 1 / ln b.
 
     Returns
     -------

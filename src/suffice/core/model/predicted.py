@@ -20,9 +20,9 @@ class PosteriorClassifier(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictedModel:
-    """The model p(k | x) = ``fitted.predict_proba``."""
+    """A model with the posteriors of ``fitted.predict_proba`` and without a density."""
 
-    fitted: PosteriorClassifier  # takes numeric rows (n, d); its classes are sorted
+    fitted: PosteriorClassifier  # reads numeric rows (n, d) and has sorted classes
     n_classes: int
     n_features: int
     has_posterior = True
@@ -30,7 +30,7 @@ class PredictedModel:
     temperature = 1.0
 
     def allowing_missing(self) -> Self:
-        """Return ``self``: the classifier decides whether it accepts NaN."""
+        """Return ``self``: the fitted classifier accepts NaN or raises an error."""
         return self
 
     def posterior(self, x: Array) -> Floats:
@@ -53,10 +53,10 @@ class PredictedModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilledModel:
-    """A model for complete rows, applied after missing values have been filled."""
+    """A model for complete rows, which fills the missing values of rows before it reads them."""
 
     inner: PredictedModel | LinearModel
-    # fill values of the first m features; the other features are indicators, filled with 0  (m,)
+    # fill values of the first m features  (m,); the other features, indicators, are filled with 0
     fills: Floats
     has_density = False
 
@@ -93,7 +93,7 @@ class FilledModel:
         return self.inner.scores(self._filled(x))
 
     def most_probable(self, x: Array) -> Codes:
-        """Return the class with the largest score, shape (n,)."""
+        """Return the code of the class with the largest score, shape (n,)."""
         return self.inner.most_probable(self._filled(x))
 
     def _filled(self, x: Array) -> Floats:

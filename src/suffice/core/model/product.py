@@ -28,8 +28,8 @@ class ModelPart:
     """The model of one group of features."""
 
     model: ClassModel
-    features: Codes  # positions of its features in a row  (m,)
-    names: tuple[str, ...]  # names of these features
+    features: Codes  # positions of the group's features in a row  (m,)
+    names: tuple[str, ...]  # names of the group's features
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +152,7 @@ class ProductModel(ClassModel):
         for model, block in zip(models, sums.blocks, strict=True):
             assert isinstance(model, CountModel)
             total += model.log_likelihood_of(block.sums)
-        # every part includes the priors, but they must be counted only once
+        # the likelihood of every part includes the priors, which must be counted only once
         is_present = sums.weights > 0
         priors = np.where(is_present, self.log_priors, 0.0)
         return total - (len(self.parts) - 1) * float(sums.weights @ priors)

@@ -13,14 +13,16 @@ import numpy as np
 from suffice.core.table.matrix import missing_bits
 from suffice.typing import Codes, Flags, Floats
 
-LONGEST_RUN = 32  # most rows of a run
-# a pattern with n rows is scored in runs if n·d³ is below this, else with one factorisation
+LONGEST_RUN = (
+    32  # most rows of a run, the rows of one pattern that a compiled loop scores together
+)
+# a pattern with n rows is scored in runs if n·d³ is below this, otherwise by one factorisation
 COMMON = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MissingPatterns:
-    """The patterns of missing features, and the rows with each: complete first, empty last."""
+    """The patterns of missing features, from complete to empty, and the rows of each pattern."""
 
     patterns: Flags  # whether each feature was observed  (P, d), distinct
     order: Codes  # the rows, sorted by pattern  (n,)
@@ -29,7 +31,9 @@ class MissingPatterns:
     @classmethod
     def of(cls, x: Floats) -> MissingPatterns:
         """Return the patterns of rows (n, d), in which NaN is a missing value."""
-        words = missing_bits(x, "<u2")  # NumPy sorts 16-bit integers quickly, by counting
+        words = missing_bits(
+            x, "<u2"
+        )  # 16-bit integers, which NumPy sorts quickly by counting
         order = np.lexsort(words.T)
         sorted_words = words.take(order, axis=0)
         is_new = np.zeros(max(len(x) - 1, 0), bool)
@@ -64,7 +68,7 @@ class MissingPatterns:
         return n_observed
 
     def runs(self) -> tuple[Codes, Codes]:
-        """Return the starts in ``order`` and lengths of runs of one pattern, longest first."""
+        """Return the starts in ``order`` and the lengths of the runs, longest first."""
         n_runs = -(-self.counts // LONGEST_RUN)
         n_before = np.repeat(np.cumsum(n_runs) - n_runs, n_runs)
         number_in_pattern = np.arange(n_runs.sum()) - n_before

@@ -21,7 +21,7 @@ def drawn_rows(
     group_of_row: Codes,
     shapes: Sequence[Covariance],
 ) -> Floats:
-    """Return x = m + r L z for Gaussian z (n, d), where Ψ = L Lᵀ is the shape of the row's group.
+    """Return rows x = m + r L z, given Gaussian z (n, d) and the shape Ψ = L Lᵀ of each group.
 
     The centre of a row is m = ``centre`` + ``offsets`` (n, d). The radius r (n,) is 1 for a
     Gaussian.

@@ -1,8 +1,9 @@
-"""Scores aₖ(x) of K classes: by matrices, by scales, or linear in x, measured from one origin.
+"""Scores aₖ(x) of K classes, from full or diagonal covariances or linear in x.
 
-``gaussian.py`` derives the scores of Gaussian classes from π_k, μ_k and Σ_k. Every part computes
-its scores in two ways, which agree. ``scores`` uses NumPy for few rows, so that Numba is not
-imported. ``stages`` are compiled loops that fill a score tile, block by block.
+Rows and means are measured from one origin. ``gaussian.py`` derives the scores of Gaussian classes
+from π_k, μ_k and Σ_k. A part of a scorer computes the scores of some classes, in two ways, which
+agree: ``scores`` uses NumPy for few rows, so that Numba is not imported; ``stages`` are compiled
+loops that fill a score tile, block by block.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
 
 Stage: TypeAlias = Callable[[Floats, Floats], None]  # fills a score tile from a tile of rows
 
-SMALL = 100_000  # if n·d·K is smaller, compiled loops do not pay
-PARALLEL = 1_000_000  # if n·d·K is smaller, starting threads does not pay
+SMALL = 100_000  # if n·d·K is smaller, NumPy is faster than loading the compiled loops
+PARALLEL = 1_000_000  # if n·d·K is smaller, starting threads takes longer than it saves
 LARGE = 1 << 16  # if K·d is larger, BLAS computes linear scores
-TILE_BYTES = 1 << 19  # size of a tile: half of a common second-level cache
+TILE_BYTES = 1 << 19  # size of a tile, half of a common second-level cache
 MOST_CHUNKS = 64
 
 
@@ -45,13 +46,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Whitened(Group):
-    """Score cₖ − ½ |W (x − μₖ)|², W lower triangular with WᵀW = Σ⁻¹."""
+    """Scores cₖ − ½ |W (x − μₖ)|², with a lower triangular W such that WᵀW = Σ⁻¹."""
 
     whitening: Floats  # W  (d, d)
 
     @property
     def whitened_means(self) -> Floats:
-        """Whitened differences from the first mean, W (μₖ − μ₀), (m, d)."""
+        """W (μₖ − μ₀), the whitened differences of the means from the first mean, (m, d)."""
         return np.asarray((self.means - self.means[0]) @ self.whitening.T)
 
     def scores(self, x: Floats) -> Floats:
@@ -62,7 +63,7 @@ class Whitened(Group):
 
     @staticmethod
     def stages(parts: Sequence[Whitened]) -> Iterator[Stage]:
-        """Yield one loop for all classes with separate W, and one for each shared W."""
+        """Yield one loop for all classes with their own W, and one loop for each shared W."""
         single = [part for part in parts if len(part.classes) == 1]
         if single:
             yield _single_class_stage(single)
@@ -98,7 +99,7 @@ def _shared_stage(part: Whitened) -> Stage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaled(Group):
-    """Score cₖ − ½ Σⱼ ((xⱼ − μₖⱼ) / σⱼ)²."""
+    """Scores cₖ − ½ Σⱼ ((xⱼ − μₖⱼ) / σⱼ)²."""
 
     scale: Floats  # σ  (d,)
 
@@ -123,7 +124,7 @@ class Scaled(Group):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearScores:
-    """Score wₖᵀx + bₖ, for all classes at once."""
+    """Scores wₖᵀx + bₖ of all classes."""
 
     weights: Floats  # w  (K, d)
     constants: Floats  # b  (K,)
@@ -134,7 +135,7 @@ class LinearScores:
 
     @property
     def is_large(self) -> bool:
-        """Whether the weights do not fit into the cache, so that BLAS is faster than our loop."""
+        """Whether the weights exceed the cache, so that BLAS is faster than the compiled loop."""
         return self.weights.size > LARGE
 
     def scores(self, x: Floats) -> Floats:
@@ -173,7 +174,7 @@ class DistanceMeasure(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distances(Group):
-    """Score cₖ − ½ (x − μₖ)ᵀ Σ⁻¹ (x − μₖ), with a covariance that needs no dense matrix."""
+    """Scores cₖ − ½ (x − μₖ)ᵀ Σ⁻¹ (x − μₖ), with a covariance that needs no dense matrix."""
 
     covariance: DistanceMeasure
 
@@ -191,7 +192,7 @@ class Distances(Group):
         scores[:, self.classes] = values.transpose(0, 2, 1)
 
     def as_whitened(self) -> Whitened:
-        """Return the same scores with a dense matrix, for systems that only multiply matrices."""
+        """Return a part with the same scores and a dense matrix, for GPUs and exported models."""
         return self.covariance.as_full().part(self.classes, self.constants, self.means)
 
 
@@ -200,7 +201,7 @@ ScorePart: TypeAlias = MatrixPart | Distances
 
 
 def _stacked(groups: Sequence[Group]) -> tuple[Codes, Floats, Floats]:
-    """Return the concatenated classes, constants and padded means of all groups."""
+    """Return the classes, constants and padded means of all groups, concatenated."""
     codes = np.concatenate([group.classes for group in groups])
     constants = np.concatenate([group.constants for group in groups])
     means = np.concatenate([group.means for group in groups])
@@ -209,13 +210,13 @@ def _stacked(groups: Sequence[Group]) -> tuple[Codes, Floats, Floats]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scorer:
-    """Scores a_k(x) = c_k − ½ |W_k (x − μ_k)|², W_kᵀ W_k = Σ_k⁻¹, in one part per group of classes.
+    """Scores a_k(x) = c_k − ½ |W_k (x − μ_k)|² with W_kᵀ W_k = Σ_k⁻¹, a part per group of classes.
 
     The constant is c_k = log π_k − ½ log|Σ_k|, minus ½ d log 2π if densities are needed; c_k = −∞
     excludes a class. If all classes are tied, posteriors need only w_kᵀ(x − o) + b_k.
     """
 
-    origin: Floats  # o  (d,): the origin of rows and means
+    origin: Floats  # o, from which rows and means are measured  (d,)
     n_classes: int
     parts: tuple[ScorePart, ...]
 
@@ -255,9 +256,9 @@ class Scorer:
         return values
 
     def try_score(self, x: Array, readout: Readout) -> tuple[Array, Codes]:
-        """Return the values, and the numbers of the rows without a finite score.
+        """Return the readout of each row, and the numbers of the rows without a finite score.
 
-        The values of these rows are NaN or code −1.
+        The values of rows without a finite score are NaN, or code −1.
         """
         is_small = x.size * self.n_classes < SMALL
         if is_small or (self._uses_blas and len(x) < LANES):
@@ -288,7 +289,7 @@ class Scorer:
         return False
 
     def matrix_parts(self) -> tuple[MatrixPart, ...]:
-        """Return parts with the same scores that use dense matrices only."""
+        """Return the parts with the same scores, all computed from dense matrices."""
         return tuple(
             part.as_whitened() if isinstance(part, Distances) else part for part in self.parts
         )
@@ -310,9 +311,10 @@ class Scorer:
 class Formula:
     """The scores a_k(t(x)) of a model in a form that another system can compute.
 
-    With a ``tail``, the scorer computes only −½ Δ_k². With ``levels``, it reads only the numbers;
-    each category, in order, adds the term of the row's level, where level 0 is the reference. If
-    scores are linear, integrating out missing values also needs the shared covariance.
+    With a ``tail``, the scorer computes only −½ Δ_k², from which the tail computes the scores. With
+    ``levels``, the scorer reads only the numbers, and each category adds the term of the row's
+    level; level 0 is the reference. If scores are linear, the shared covariance is needed, too, to
+    integrate out missing values.
     """
 
     scorer: Scorer
@@ -339,10 +341,12 @@ def _write_rows(x: Array, scorer: Scorer, readout: Readout, values: Array) -> bo
     k = scorer.n_classes
     stages = list(scorer._stages())
     origin = np.array(scorer.origin, np.float64)
-    # use so many chunks per block that its tiles stay in the cache
+    # choose the number of chunks such that the tiles of a block stay in the cache
     n_chunks = min(max(TILE_BYTES // (8 * LANES * (d + k)), 1), MOST_CHUNKS)
     starts = range(0, n, n_chunks * LANES)
-    next_start = iter(starts)  # shared by all threads: a free thread takes the next block
+    next_start = iter(
+        starts
+    )  # all threads share this iterator: a free thread takes the next block
 
     def work() -> bool:
         load = _loader(x, origin)
@@ -391,7 +395,7 @@ def _loader(x: Array, origin: Floats) -> Callable[[int, Floats], None]:
 
 
 def refuse_unread(read: Callable[[Floats], object], x: Floats, lo: int, hi: int) -> NoReturn:
-    """Raise an error that names the first infinity, or the first of rows lo to hi that fails."""
+    """Raise an error that names the first infinity, or the first failing row of lo … hi − 1."""
     if np.isinf(x).any():
         refuse_unusable(np.where(np.isnan(x), 0.0, x), None)
     while hi - lo > 1:

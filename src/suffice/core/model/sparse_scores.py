@@ -10,7 +10,9 @@ from suffice.core.table.count_rows import CountRows
 from suffice.core.threads import in_order
 from suffice.typing import Array, Floats
 
-SMALL = 100_000  # if cells × classes is smaller, compiled loops do not pay
+SMALL = (
+    100_000  # if cells × classes is smaller, SciPy is faster than loading the compiled loops
+)
 _BLOCK = 1 << 20  # most scores that one thread has in memory at a time
 
 
@@ -38,7 +40,7 @@ def read_sparse(
 
 
 def sparse_products(rows: CountRows, weights: Floats) -> Callable[[int, int], Floats]:
-    """Return a function from lo, hi to Σ_j x_ij w_kj for rows lo … hi − 1, (hi − lo, K)."""
+    """Return a function of lo and hi that returns Σ_j x_ij w_kj of rows lo … hi − 1."""
     by_feature = np.ascontiguousarray(weights.T)  # (d, K): each count reads K adjacent numbers
     if rows.n_cells * len(weights) < SMALL:
         matrix = rows.matrix()

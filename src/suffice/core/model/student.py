@@ -19,12 +19,12 @@ from suffice.typing import Array, Codes, Floats, RowsLike
 
 @dataclass(frozen=True, eq=False)
 class StudentTail(Readout):
-    """A readout of c_k − p_k log(1 + s_k Δ²), given the scores −½ Δ²."""
+    """A readout of the scores c_k − p_k log(1 + s_k Δ²), which it computes from −½ Δ²."""
 
     readout: Readout
     constants: Floats  # c  (K,)
     powers: Floats  # p = (f + d) / 2  (K,)
-    # s  (K,): Ψ / (s f) is the shape matrix of the Student t, where Δ² is measured with Ψ
+    # s  (K,), where Δ² is measured with Ψ and the Student t has the shape matrix Ψ / (s f)
     shares: Floats
 
     @property
@@ -43,7 +43,7 @@ class StudentTail(Readout):
         return self.constants - self.powers * np.log1p(-2 * self.shares * a)
 
     def hole_constants(self, d: int) -> Floats:
-        """Return how the constants change with 0, 1, …, d missing values in a row, (d + 1, K)."""
+        """Return what 0, 1, …, d missing values in a row add to the constants, (d + 1, K)."""
         from scipy.special import gammaln
 
         n_missing = np.arange(d + 1)[:, None]
@@ -52,7 +52,7 @@ class StudentTail(Readout):
         return np.asarray(gains + n_missing / 2 * np.log(np.pi / self.shares))
 
     def write(self, tile: Floats, n_classes: int, out: Array) -> bool:
-        """Write the values of a score tile (chunks, classes, rows), which is changed in place."""
+        """Write the values of a score tile (chunks, classes, rows); overwrite the tile."""
         a = tile[:, :n_classes]
         a *= -2 * self.shares[:, None]
         np.log1p(a, out=a)
@@ -108,7 +108,7 @@ class StudentModel(EllipticalModel):
         return replace(self, temperature=temperature)
 
     def marginal(self, observed: Codes) -> StudentModel:
-        # f does not change: Kotz & Nadarajah (2004), *Multivariate t Distributions*, 1.10
+        # marginals have the same f: Kotz & Nadarajah (2004), *Multivariate t Distributions*, 1.10
         kept = np.arange(self.n_features)[observed]
         return replace(
             self,
@@ -174,7 +174,7 @@ class StudentModel(EllipticalModel):
 
     @cached_property
     def _constants(self) -> Floats:
-        """Log density of each class at its centre m_k, shape (K,)."""
+        """Log density of each class at the centre m_k, shape (K,)."""
         log_dets = np.array([shape.log_det for shape in self.shapes])[self.group_of]
         return self._log_peaks(np.array(self.n_features), log_dets)
 
@@ -182,7 +182,7 @@ class StudentModel(EllipticalModel):
         """Return the log density of ``n_observed`` features at m_k, (…, K)."""
         from scipy.special import gammaln  # slow to import, and seldom needed
 
-        # compute the terms once for every possible number of features, not once for every row
+        # compute these terms once for every possible number of features instead of for every row
         every_d = np.arange(self.n_features + 1)[:, None]
         log_gammas = gammaln((self.degrees + every_d) / 2) - gammaln(self.degrees / 2)
         d = n_observed[..., None]

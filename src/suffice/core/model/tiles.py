@@ -8,12 +8,13 @@ import numpy as np
 from suffice.core.threads import in_order
 from suffice.typing import Codes, Floats
 
-SIDE = 4  # rows and columns of one block of a packed matrix
-# Rows of a chunk. 72 doubles are 9 cache lines. With an even number of lines, lanes of different
-# features would map to the same few cache sets. Cached compiled code contains this number, so clear
-# __pycache__ after changing it.
+SIDE = 4  # number of rows and of columns of a block in a packed matrix
+# Number of rows of a chunk. 72 doubles are 9 cache lines. With an even number of lines, the lanes
+# of
+# different features would map to the same few cache sets. Cached compiled code contains this
+# number: clear __pycache__ after changing it.
 LANES = 72
-TABLE_NUMBERS = 1 << 15  # most numbers in a NumPy array that stays in the cache
+TABLE_NUMBERS = 1 << 15  # most numbers of a NumPy array that should stay in the cache
 
 
 def padded(a: Floats) -> Floats:
@@ -25,7 +26,7 @@ def padded(a: Floats) -> Floats:
 
 
 def packed_blocks(w: Floats) -> Floats:
-    """Return a matrix (r, c) in blocks, (r / SIDE, c / SIDE, SIDE²)."""
+    """Return a matrix (r, c) as blocks of SIDE × SIDE numbers, (r / SIDE, c / SIDE, SIDE²)."""
     n_rows, n_columns = w.shape
     whole = np.zeros((_multiple_of_side(n_rows), _multiple_of_side(n_columns)))
     whole[:n_rows, :n_columns] = w
@@ -35,7 +36,7 @@ def packed_blocks(w: Floats) -> Floats:
 
 
 def packed_lower(w: Floats) -> Floats:
-    """Return the blocks on and under the diagonal of a lower triangle, row by row, (…, SIDE²)."""
+    """Return the blocks on and below the diagonal of a matrix, row by row, (…, SIDE²)."""
     blocks = packed_blocks(w)
     return blocks[_lower_indices(len(blocks))]
 
@@ -54,7 +55,8 @@ def in_cached_blocks(n_rows: int, width: int, run: Callable[[slice], None]) -> N
     """Call ``run`` for blocks of rows whose tables of ``width`` columns stay in cache."""
     size = max(TABLE_NUMBERS // max(width, 1), 256)
     blocks = [slice(start, start + size) for start in range(0, n_rows, size)]
-    n_jobs = None if len(blocks) >= 4 else 1  # for fewer blocks, threads do not pay
+    # for fewer blocks, starting threads takes longer than it saves
+    n_jobs = None if len(blocks) >= 4 else 1
     for _ in in_order(run, blocks, n_jobs):
         pass
 

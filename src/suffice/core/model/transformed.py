@@ -19,14 +19,15 @@ from suffice.core.table.matrix import refuse_unusable
 from suffice.errors import InvalidInputError
 from suffice.typing import Array, Codes, Floats, RowsLike
 
-BLOCK = 1 << 20  # numbers transformed at a time
+BLOCK = 1 << 20  # most numbers that are transformed at a time
 
 
 @dataclass(frozen=True, eq=False)
 class TransformedModel(WrappedModel):
     """Densities of x from densities of t(x): p(x | k) = p_t(t(x) | k) · |dt/dx|.
 
-    The parameters are those of the transformed rows. Posteriors do not need the Jacobian.
+    The means and covariances are those of the transformed rows. Posteriors do not need the Jacobian
+    |dt/dx|, which is the same for all classes.
     """
 
     inner: ClassModel  # model of t(x)
@@ -34,7 +35,7 @@ class TransformedModel(WrappedModel):
 
     @cached_property
     def _centred_inner(self) -> GaussianModel | StudentModel | None:
-        """The inner model of t(x) − c, which stays accurate if the mean is large."""
+        """The Gaussian or Student t of t(x) − c, which is accurate even if the mean is large."""
         inner = self.inner
         if isinstance(inner, GaussianModel | StudentModel):
             return replace(inner, centre=inner.centre - self.transform.centre)
@@ -107,7 +108,7 @@ class TransformedModel(WrappedModel):
         readout: Readout,
         log_weights: Floats | None,
     ) -> Array:
-        """Turn densities of t(x) into densities of x; scores are not changed."""
+        """Turn densities of t(x) into densities of x; leave scores unchanged."""
         if log_weights is not None:
             # log p(x | k) = log p_t(t(x) | k) + log |dt/dx|, over the observed features
             slopes = np.nansum(self.transform.log_slopes(x), axis=1)
@@ -115,7 +116,7 @@ class TransformedModel(WrappedModel):
         return values
 
     def _by_block(self, rows: Array, read: Callable[[Array], Array]) -> Array:
-        """Return ``read`` of all rows, a block at a time."""
+        """Return the values that ``read`` returns for all rows, a block at a time."""
         step = max(BLOCK // max(self.n_features, 1), 1)
         parts = []
         for start in range(0, max(len(rows), 1), step):
@@ -124,7 +125,8 @@ class TransformedModel(WrappedModel):
             except InvalidInputError:
                 if start == 0:
                     raise
-                # the error counts rows from the start of the block; raise one with the row's number
+                # the error counts rows from the start of the block: raise one that counts from the
+                # first row
                 if not np.isfinite(rows).all():
                     refuse_unusable(rows, None)
                 refuse_unread(read, rows, start, min(start + step, len(rows)))

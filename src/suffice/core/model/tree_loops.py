@@ -1,7 +1,7 @@
 """Compiled descent of rows through fitted trees.
 
-Eight rows descend at once. Each step of a row waits for numbers from memory; meanwhile, the
-processor takes the steps of the other rows.
+Eight rows descend at once: while one row waits for numbers from memory, the processor takes the
+steps of the other rows.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from suffice.typing import Codes, Floats
 
 NodeNumbers = npt.NDArray[np.int32]
 
-_BLOCK = 1024  # rows per block, which stays in the cache
+_BLOCK = 1024  # rows of a block, so few that the block stays in the cache
 _GROUP = 8  # rows that descend at once
 
 
@@ -27,7 +27,7 @@ def add_shares(
     shares: Floats,
     out: Floats,
 ) -> None:
-    """Add the shares of the leaf that each row reaches from each root."""
+    """Add the class shares of the leaf that each row reaches in each tree to ``out`` (n, K)."""
     leaves = np.empty(_GROUP, np.int32)
     for first in range(0, len(x), _BLOCK):
         stop = min(first + _BLOCK, len(x))
@@ -52,7 +52,7 @@ def add_values(
     value: Floats,
     out: Floats,
 ) -> None:
-    """Add the value of the leaf that each row reaches to the score of the class of the tree."""
+    """Add the value of each row's leaf in each tree to the score of the tree's class."""
     leaves = np.empty(_GROUP, np.int32)
     for first in range(0, len(x), _BLOCK):
         stop = min(first + _BLOCK, len(x))

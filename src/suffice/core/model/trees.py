@@ -10,7 +10,8 @@ import numpy.typing as npt
 from suffice.core.model.posterior import Posterior
 from suffice.typing import Array, Codes, Floats
 
-_FEW_PATHS = 100_000  # up to this many rows × trees, NumPy is faster than loading the compiler
+# if rows × trees is at most this, NumPy is faster than loading the compiled loops
+_FEW_PATHS = 100_000
 
 NodeNumbers = npt.NDArray[np.int32]
 

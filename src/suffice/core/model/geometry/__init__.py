@@ -1,5 +1,5 @@
 """Boundaries between classes: their equations, curves, and distances to points.
 
-The modules import NumPy, the models of ``core.model``, and ``core.linalg``, ``core.table`` and
-``core.text``.
+The modules import NumPy, ``core.linalg``, ``core.table``, ``core.text`` and the models of
+``core.model``.
 """

@@ -26,8 +26,9 @@ def boundary_between(
 ) -> Boundary:
     """Return the surface on which two Gaussian classes are equally probable.
 
-    Its ``evaluate`` is the log odds log p(a∣x) − log p(b∣x), positive on the side of a. Tied
-    classes have the hyperplane (w_a − w_b)ᵀx + (w_a0 − w_b0) = 0, others the quadric
+    ``evaluate`` of the surface returns the log odds log p(a∣x) − log p(b∣x), which are positive on
+    the side of a. The boundary of tied classes is the hyperplane
+    (w_a − w_b)ᵀx + (w_a0 − w_b0) = 0. The boundary of other classes is the quadric
     xᵀAx + bᵀx + c = 0.
 
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.3.

@@ -1,8 +1,8 @@
 """Polylines of a conic uᵀAu + bᵀu + c = 0 inside a window, scaled to the square [−1, 1]².
 
-In rotated coordinates (s, y), the arcs of the conic are the two roots y(s) of a quadratic. Arcs
-begin and end where the two roots meet, or where one leaves the square. The values of s at all these
-points are computed first.
+In rotated coordinates (s, y), the arcs of the conic are the two roots y(s) of a quadratic equation.
+An arc begins and ends where the two roots meet, or where its root leaves the square. The values of
+s at all these points are computed first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from suffice.core.linalg import EPS
 from suffice.typing import Floats
 
 REACH = np.sqrt(2.0)  # largest distance of a point of the square from its centre
-SAME = 1e-9  # ends of arcs closer than this, in half sides of the window, are the same point
+# ends of arcs that are closer than this count as one point; half a side of the window is 1
+SAME = 1e-9
 
 
 def real_roots(a: float, b: float, c: float, noise: float = 0.0) -> Floats:
@@ -77,7 +78,7 @@ class RotatedConic:
     alpha: float
     B: Floats  # coefficients of s and 1  (2,)
     C: Floats  # coefficients of s², s and 1  (3,)
-    D: Floats  # coefficients of s², s and 1; those that may be rounding errors are zero  (3,)
+    D: Floats  # coefficients of s², s and 1, set to zero if they may be rounding errors  (3,)
     noise: Floats  # rounding errors of D  (3,)
 
     @classmethod
@@ -113,7 +114,7 @@ class RotatedConic:
 
     @property
     def is_lines(self) -> bool:
-        """Whether D(s) is the square of a linear function: the conic is then one or two lines."""
+        """Whether the conic is one or two lines: then D(s) is the square of a linear function."""
         D_2, D_1, D_0 = self.D
         noise_2, noise_1, noise_0 = self.noise
         slack = 2 * abs(D_1) * noise_1 + 4 * (abs(D_2) * noise_0 + abs(D_0) * noise_2)
@@ -139,7 +140,7 @@ class RotatedConic:
         """Yield each smooth piece of the conic in the square, (n, 2)."""
         D_2, D_1, D_0 = self.D
         turns = real_roots(D_2, D_1, D_0)  # values of s at which the two roots y(s) meet
-        # s = s₀ + (s₁ − s₀) ½ (1 − cos θ): dense near the ends, where a root may turn back
+        # s = s₀ + (s₁ − s₀) ½ (1 − cos θ) is dense near the ends, where a root may be vertical
         share = 0.5 * (1 - np.cos(np.linspace(0, np.pi, n)))
         for low, high in pairwise(self._arc_ends(turns)):
             middle = 0.5 * (low + high)
@@ -177,7 +178,7 @@ class RotatedConic:
         return bool(np.abs(point).max() <= 1 + 64 * EPS)
 
     def _points(self, s: Floats, turns: Floats, *, far: bool) -> Floats:
-        """Return the points u of one of the two roots at each s; the roots meet at ``turns``."""
+        """Return the points u of one root at each s, given the values ``turns`` where both meet."""
         B = np.polyval(self.B, s)
         D = np.where(np.isin(s, turns), 0.0, np.maximum(np.polyval(self.D, s), 0.0))
         spread = np.where(B < 0, -1.0, 1.0) * np.sqrt(D)
@@ -189,7 +190,8 @@ class RotatedConic:
                 # y = (−B + √D) / 2α
                 y = (-B + spread) / (2 * self.alpha)
             else:
-                # y = 2C / (−B − √D): nothing cancels, and α may be zero
+                # y = 2C / (−B − √D): the two terms have one sign, so nothing cancels, and α may be
+                # zero
                 y = 2 * np.polyval(self.C, s) / (-B - spread)
             u: Floats = np.stack([s, y], axis=1) @ self.R.T
         return u

@@ -22,7 +22,7 @@ from suffice.typing import Floats
 class Hyperplane(Surface):
     """The hyperplane {x : wᵀx + w_0 = 0} and its two sides.
 
-    If y(x) = wᵀx + w_0 is positive, x is on the side of ``labels[0]``.
+    A point x lies on the side of ``labels[0]`` if y(x) = wᵀx + w_0 is positive.
 
     Bishop (2006), *Pattern Recognition and Machine Learning*, section 4.1.1.
 
@@ -31,7 +31,7 @@ class Hyperplane(Surface):
     w : array of shape (d,)
         The normal vector, orthogonal to the hyperplane.
     w_0 : float
-        The value at the origin.
+        The value of y at the origin.
     feature_names, labels : tuples, optional
         Names of the d features; labels of the positive and the negative side.
 
@@ -74,7 +74,7 @@ class Hyperplane(Surface):
     ) -> Hyperplane:
         """Return the hyperplane, given its normal vector and the value of y at a point.
 
-        y is accurate near that point, even if the point is far from the origin.
+        The values of y near that point are accurate, even if the point is far from the origin.
         """
         d = np.size(w)
         anchor = fixed("point", point, (d,))

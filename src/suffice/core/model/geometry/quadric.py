@@ -1,4 +1,4 @@
-"""A quadric between two classes with quadratic scores, and the shortest steps to it."""
+"""A quadric between two classes with quadratic scores, and the shortest steps to a quadric."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from suffice.core.model.geometry.surface import (
 )
 from suffice.typing import Floats
 
-ASIDE = 1e-100  # a tiny shift off an axis of symmetry: it decides between two nearest points
+# a tiny shift of points on an axis of symmetry, which decides between two nearest points
+ASIDE = 1e-100
 LOG_RANGE = (-690.0, 300.0)  # range of log v, so that v and v² stay finite
 ROUNDS = 200
 
@@ -28,7 +29,7 @@ ROUNDS = 200
 class Quadric(Surface):
     """The quadric {x : xᵀAx + bᵀx + c = 0} and its two sides.
 
-    If y(x) = xᵀAx + bᵀx + c is positive, x is on the side of ``labels[0]``.
+    A point x lies on the side of ``labels[0]`` if y(x) = xᵀAx + bᵀx + c is positive.
 
     Duda, Hart & Stork (2001), *Pattern Classification*, section 2.6.3.
 
@@ -37,9 +38,9 @@ class Quadric(Surface):
     A : array of shape (d, d)
         The quadratic part; only its symmetric part ½ (A + Aᵀ) matters.
     b : array of shape (d,)
-        The gradient at the origin.
+        The gradient of y at the origin.
     c : float
-        The value at the origin.
+        The value of y at the origin.
     feature_names, labels : tuples, optional
         Names of the d features; labels of the positive and the negative side.
 
@@ -86,7 +87,7 @@ class Quadric(Surface):
     ) -> Quadric:
         """Return the quadric, given A, and the gradient and value of y at a point.
 
-        y is accurate near that point, even if the point is far from the origin.
+        The values of y near that point are accurate, even if the point is far from the origin.
         """
         d = np.size(gradient)
         anchor = fixed("point", point, (d,))
@@ -104,7 +105,7 @@ class Quadric(Surface):
 
     @property
     def kind(self) -> str:
-        """The kind of the quadric: in the plane "ellipse", "hyperbola", "parabola", "line", …."""
+        """Name of the quadric; in the plane "ellipse", "hyperbola", "parabola", "line", …."""
         return quadric_kind(self.A, self._gradient_at_anchor, self._value_at_anchor)
 
     @property
@@ -141,7 +142,9 @@ class Quadric(Surface):
         if kind == "empty":
             return np.full_like(gradient, np.inf)
         if kind.startswith("double"):
-            # use y = λ (nᵀ(x − p))², since tiny eigenvalues would amplify rounding errors
+            # a double plane has y = λ (nᵀ(x − p))²; the general formula would amplify rounding
+            # errors of
+            # the eigenvalues that should be zero
             return np.asarray(-gradient / (2 * np.trace(self.A)))
         steps = np.zeros_like(gradient)
         for sign in (1.0, -1.0):
@@ -154,21 +157,22 @@ class Quadric(Surface):
 def shortest_steps(eigenvalues: Floats, gradients: Floats, values: Floats) -> Floats:
     """Return the shortest e with q + gᵀe + eᵀΛe = 0 for each row, (n, d), if there is one.
 
-    The stationary points are e = −½ t (I + tΛ)⁻¹ g. The one with I + tΛ ⪰ 0 is the global minimum.
-    On that interval of t, the constraint is monotone in t. Moré (1993), *Optim. Methods Softw.* 2.
+    The stationary points are e = −½ t (I + tΛ)⁻¹ g. The stationary point with I + tΛ ⪰ 0 is the
+    shortest step. On the interval of t with I + tΛ ⪰ 0, the constraint is monotone in t. Moré
+    (1993), *Optim. Methods Softw.* 2.
     """
     lowest = eigenvalues[0]
     is_bounded = bool(lowest < 0)  # whether the interval of t is bounded
     kappa = float(is_bounded)
     with np.errstate(all="ignore"):
-        # 1 + tλᵢ = 1/hᵢ with t = Tτ, τ = v/(1+κv), hᵢ = (1+κv)/(1+v gapᵢ): this never subtracts
-        # numbers that are nearly equal
+        # 1 + tλᵢ = 1/hᵢ with t = Tτ, τ = v/(1+κv), hᵢ = (1+κv)/(1+v gapᵢ): these formulas never
+        # subtract numbers that are nearly equal
         if is_bounded:
             # 1 + tλ ≥ 0 up to t = T = −1/λ_min
             T = np.full(len(values), -1 / lowest)
             gap = np.broadcast_to(1 - eigenvalues / lowest, gradients.shape)
         else:
-            # 1 + tλ ≥ 0 up to infinity; T is the first-order root
+            # 1 + tλ ≥ 0 for all t ≥ 0; T solves the equation with Λ = 0
             T = 2 * values / np.square(gradients).sum(1)
             gap = eigenvalues * T[:, None]
         gamma = gradients * np.sqrt(0.25 * T / values)[:, None]
@@ -177,7 +181,7 @@ def shortest_steps(eigenvalues: Floats, gradients: Floats, values: Floats) -> Fl
         v = _root(np.square(gamma), gap, kappa)
         # e = −½ t (I + tΛ)⁻¹ g = −√(qT) τ h γ
         e: Floats = -np.sqrt(values * T)[:, None] * v[:, None] / (1 + v[:, None] * gap) * gamma
-    return np.nan_to_num(e)  # e is NaN for a row on the quadric; its step is 0
+    return np.nan_to_num(e)  # e is NaN for a row on the quadric, whose step is 0
 
 
 def _root(squares: Floats, gap: Floats, kappa: float) -> Floats:

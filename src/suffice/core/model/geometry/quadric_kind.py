@@ -5,8 +5,9 @@ import numpy as np
 from suffice.core.linalg import EPS, balanced
 from suffice.typing import Floats
 
-# Key: (d, p, q), where A has p eigenvalues of one sign and q ≤ p of the other. Value: the names of
-# zᵀΛz + c̃ = 0 for c̃ < 0, c̃ = 0 and c̃ > 0, and of zᵀΛz + t = 0, if b is not in the range of A.
+# Key: (d, p, q), where A has p eigenvalues of one sign and q ≤ p of the other sign. In other
+# coordinates, the quadric is zᵀΛz + c̃ = 0, or zᵀΛz + t = 0 if b is not in the range of A.
+# Value: its names for c̃ < 0, c̃ = 0, c̃ > 0, and for zᵀΛz + t = 0.
 _NAMES: dict[tuple[int, int, int], tuple[str, str, str, str]] = {
     (1, 1, 0): ("two points", "point", "empty", ""),
     (1, 0, 0): ("empty", "everything", "empty", "point"),
@@ -39,21 +40,24 @@ def _case(A: Floats, b: Floats, c: float) -> int:
     n_positive, n_negative = _inertia(A)
     half = 0.5 * b[:, None]
     all_positive, all_negative = _inertia(np.block([[A, half], [half.T, np.array([[c]])]]))
-    # the matrix [A ½b; ½bᵀ c] has the signs of A's eigenvalues and one more, the sign of c̃; if b is
-    # not in the range of A, it has two more, + and −
+    # the signs of the eigenvalues of [A ½b; ½bᵀ c] are those of A and one more, the sign of c̃; if
+    # b is
+    # not in the range of A, there are two more signs, + and −
     n_added = all_positive + all_negative - n_positive - n_negative
     if n_added > 1 and n_positive + n_negative < len(b):
         return 3
     sign = np.sign(n_added)
     if all_positive <= n_positive:
         sign = -sign
-    if n_positive < n_negative:  # the names hold for −y, which has more positive eigenvalues
+    if (
+        n_positive < n_negative
+    ):  # the names are those of −y, which has more positive eigenvalues
         sign = -sign
     return 1 + int(sign)
 
 
 def _names_from_three_dimensions(d: int, p: int, q: int) -> tuple[str, str, str, str]:
-    """Return the four names for d ≥ 3, if p eigenvalues are positive and q are negative."""
+    """Return the four names of an entry of ``_NAMES`` for d ≥ 3."""
     if p == 0:
         return "empty", "everything", "empty", "hyperplane"
     if p + q == 1:
@@ -70,7 +74,7 @@ def _names_from_three_dimensions(d: int, p: int, q: int) -> tuple[str, str, str,
 
 
 def _inertia(M: Floats) -> tuple[int, int]:
-    """Return the number of positive and of negative eigenvalues, independent of units."""
+    """Return the number of positive and of negative eigenvalues, with tolerances without units."""
     unit_free, _ = balanced(M)
     values = np.linalg.eigvalsh(unit_free)
     floor = 8 * len(M) * EPS * np.abs(values).max(initial=0.0)

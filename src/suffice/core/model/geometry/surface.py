@@ -20,7 +20,7 @@ from suffice.typing import Floats, Labels
 Axes: TypeAlias = tuple[int | str, int | str]  # names or numbers of two features
 Sides: TypeAlias = tuple[object, object]  # labels of the positive and the negative side
 Window: TypeAlias = npt.ArrayLike  # ((x_lo, x_hi), (y_lo, y_hi))
-# a coefficient, and the features that it multiplies
+# a coefficient, and the positions of the features that the coefficient multiplies
 Term: TypeAlias = tuple[float, tuple[int, ...]]
 MOST_FEATURES_IN_REPR = 4
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -38,8 +38,8 @@ class ClassTerms(NamedTuple):
 class Surface(ABC):
     """The surface y(x) = xᵀAx + bᵀx + c = 0 and its two sides; A is None if y is linear.
 
-    y is computed relative to a point m near the data, the anchor, so that no digits cancel:
-    y(x) = uᵀAu + ∇y(m)ᵀu + y(m) with u = x − m.
+    The values of y are computed relative to a point m near the data, the anchor, so that no digits
+    cancel: y(x) = uᵀAu + ∇y(m)ᵀu + y(m) with u = x − m.
     """
 
     __slots__ = ()
@@ -67,7 +67,7 @@ class Surface(ABC):
         value: float,
         feature_names: tuple[str, ...] | None,
     ) -> Self:
-        """Return the section over two features, given ∇y (2,) and y at its anchor."""
+        """Return the section over two features, given ∇y (2,) and y at the section's anchor."""
 
     @abstractmethod
     def evaluate(self, x: npt.ArrayLike) -> Floats:
@@ -84,7 +84,7 @@ class Surface(ABC):
     def signed_distance(self, x: npt.ArrayLike) -> Floats:
         """Return the exact distance to the surface with the sign of y, (n,).
 
-        It is infinite if there is no boundary, since all points are then on one side.
+        The distance is infinite if all points are on one side, so that there is no boundary.
         """
         return with_sign(self.evaluate(x), np.linalg.norm(self._steps(x), axis=1))
 
@@ -115,11 +115,11 @@ class Surface(ABC):
 
     @property
     def distance_of_origin(self) -> float:
-        """Signed distance of the surface from the origin: negative if y(0) is positive."""
+        """Distance of the surface from the origin, negative if y(0) is positive."""
         return float(-self.signed_distance(np.zeros(self.n_features))[0])
 
     def side(self, x: npt.ArrayLike) -> Labels:
-        """Return the label of each row's side, (n,): +1 and −1 if there are no labels."""
+        """Return the label of the side on which each row lies, (n,); without labels, +1 or −1."""
         return self._side_labels()[(self.evaluate(x) < 0).astype(np.intp)]
 
     def _side_labels(self) -> Labels:
@@ -135,7 +135,7 @@ class Surface(ABC):
         return pair
 
     def section(self, features: Axes = (0, 1), at: npt.ArrayLike | None = None) -> Self:
-        """Return the section over two features, with the others fixed at ``at`` (d,), default 0."""
+        """Return the section over two features; ``at`` (d,) fixes the others, by default at 0."""
         d = self.n_features
         names = self.feature_names
         axes = [column_position(feature, names, d, "feature") for feature in features]
@@ -231,7 +231,7 @@ class Surface(ABC):
         return titled_html(f"{type(self).__name__}: {self.equation()}", sides)
 
     def _terms(self) -> list[Term]:
-        """Return every coefficient of y(x) that is not zero, and the features it multiplies."""
+        """Return each coefficient of y(x) that is not zero, with the features it multiplies."""
         A, b, c = self._coefficients
         d = self.n_features
         terms: list[Term] = []
@@ -262,7 +262,7 @@ class Expansion(NamedTuple):
     value: float  # y(m)
 
     def at_origin(self) -> tuple[Floats, float]:
-        """Return b = ∇y(0) and c = y(0), with 0 for terms that cancel up to rounding."""
+        """Return b = ∇y(0) and c = y(0), with 0 for results that may be rounding errors."""
         m = self.anchor
         curvature = np.zeros_like(m) if self.A is None else self.A @ m
         curvature_size = np.zeros_like(m) if self.A is None else np.abs(self.A) @ np.abs(m)
@@ -276,7 +276,7 @@ class Expansion(NamedTuple):
 
 
 def fixed(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return a read-only copy as finite floats with the given shape; raise if it cannot be one."""
+    """Return a read-only copy; raise unless the values are finite numbers with this shape."""
     array = np.array(values, dtype=np.float64)
     if array.shape != shape:
         raise FeatureMismatchError(f"{name} has shape {array.shape}, expected {shape}")
@@ -311,7 +311,7 @@ def _with_term(line: str, sign: str, term: str) -> str:
 
 
 def _scaled(number: str, times: str, factor: str) -> str:
-    """Return a product in which a factor of 1 is left out."""
+    """Return the product of a number and a factor as text, without a number 1."""
     if not factor:
         return number
     return factor if number == "1" else f"{number}{times}{factor}"
