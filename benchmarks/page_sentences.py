@@ -424,7 +424,7 @@ def _why_not(other: Document, chosen: Document, document: Document) -> Iterator[
         name in rule["set_aside"] or chosen["log_loss"] <= constant
     ):
         yield f"class frequencies (log-loss {log_loss} against {loss(constant)})"
-    yield f"or a single tree ({error} errors, log-loss {log_loss})"
+    yield f"is easier to read ({error} errors, log-loss {log_loss})"
     size = other["n_parameters"]
     if size is not None and size < (chosen["n_parameters"] or np.inf):
         yield f"{_capital(name)} has fewer parameters ({count(size)})"

@@ -1,7 +1,8 @@
-"""Probabilistic classification from mergeable statistics.
+"""Find out which classifier to trust on a table, and why.
 
-Collect the sums of each class once, wherever the data are; compute every Gaussian classifier from
-them. ``import suffice as sf``, then ``sf.LDA().fit(X, y)`` or ``sf.Moments.of(X, y)``.
+``import suffice as sf``; then ``sf.report(X, y)`` compares classifiers and ``sf.LDA().fit(X, y)``
+fits one. ``sf.Moments.of(X, y)`` collects the sums of each class, from which every Gaussian
+classifier is computed; sums of several tables can be added.
 
 ``__init__.pyi`` lists the public names. Each name is imported on first use, so that
 ``suffice --help`` does not wait for NumPy.

@@ -39,7 +39,7 @@ CASES = {
     "regression": (
         ["d.csv", "-t", "y"],
         "x,y\n" + "".join(f"{i},{i}.5\n" for i in range(200)),
-        "looks like regression: cut it into a few classes",
+        "looks like regression: cut the target into a few classes",
     ),
     "empty": (["d.csv"], "", "is empty"),
     "mixed": (["d.csv", "-t", "t"], "x,t\n1,a\n2,b\noops,b\n3,a\n", "mixes numbers and text"),
@@ -174,7 +174,7 @@ def test_settings_that_do_not_exist_suggest_the_nearest(refused):
     assert "did you mean 'shrinkage'?" in refused(
         "fit", "iris", "-o", "m", "--set", "shrinkag=0.1"
     )
-    assert "written NAME=VALUE" in refused("fit", "iris", "-o", "m", "--set", "shrinkage")
+    assert "has the form NAME=VALUE" in refused("fit", "iris", "-o", "m", "--set", "shrinkage")
 
 
 def test_settings_out_of_bounds_are_refused(refused):
@@ -329,7 +329,7 @@ def test_a_header_that_lies_gives_a_clean_error(run, iris, tmp_path):
 
 def test_a_boundary_needs_two_classes(refused, iris):
     told = refused("boundary", iris, "setosa", "setosa")
-    assert "name two different classes, not 'setosa' twice" in told
+    assert "class 'setosa' is named twice" in told
 
 
 def test_what_is_named_twice_counts_once_or_is_refused(ok, refused, iris):

@@ -232,7 +232,7 @@ def test_sums_masked_with_another_key_give_noise_that_is_refused(ok, refused, ma
     assert "the masks do not cancel" in message
     arguments = ("--party", "c", "--key", "stranger.key", "--peers", "peers.json")
     message = refused("mask", "c.moments", *arguments, "--round", "1", "-o", "c.masked")
-    assert "another public key for 'c'" in message
+    assert "different public keys for 'c'" in message
 
 
 def test_masked_sums_alone_look_like_noise_and_cannot_be_fitted(ok, refused, masked):

@@ -53,7 +53,7 @@ def test_a_class_without_a_usable_row_is_named_as_are_rows_without_a_label(run):
     assert said.exit_code == 0, said.stderr
     page = Path("lost.md").read_text()
     for text in (said.stderr, page):
-        assert "2 of 42 rows left out: no usable value in 'kind' (1), 'w' (1)" in text
+        assert "2 of 42 rows are left out: no usable value in 'kind' (1), 'w' (1)" in text
         assert "no usable row is left of the class 'z'" in text
 
 
@@ -78,7 +78,7 @@ def test_a_row_without_its_group_is_refused(refused):
     rows = [f"{i % 7},{'xy'[i % 2]},{'' if i == 4 else i % 6}" for i in range(60)]
     Path("holes.csv").write_text("\n".join(["a,kind,site", *rows]))
     said = refused("compare", "holes.csv", "-t", "kind", "--groups", "site", "-m", "lda")
-    assert "row 4 has no group" in said
+    assert "row 4 (counted from 0) has no group" in said
     said = refused("report", "holes.csv", "-t", "kind", "--groups", "sit", "--fast")
     assert "did you mean 'site'?" in said
 

@@ -102,7 +102,7 @@ def test_a_chosen_feature_of_another_type_is_refused():
 
 def test_a_target_of_many_distinct_numbers_looks_like_regression():
     data = pl.DataFrame({"x": range(300), "price": [i * 7 for i in range(300)]})
-    refused(data, "300 distinct numbers, .* regression: cut it .*qcut", target="price")
+    refused(data, "300 distinct numbers, .* regression: cut the target .*qcut", target="price")
 
 
 def test_a_target_of_fractions_looks_like_regression():
@@ -124,7 +124,7 @@ def test_a_target_that_differs_in_every_row_is_an_id():
 
 def test_a_target_of_dates_is_refused():
     data = pl.DataFrame({"x": range(3), "t": pl.Series(range(3)).cast(pl.Date)})
-    refused(data, "holds Date: labels must be text", target="t")
+    refused(data, "holds Date: convert the labels to text", target="t")
 
 
 def test_an_empty_target_is_refused():

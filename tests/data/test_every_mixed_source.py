@@ -22,7 +22,7 @@ from tests.data.sql.conftest import (
 )
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*rows left out. no usable value in 'species'"),
+    pytest.mark.filterwarnings("ignore:.*rows are left out. no usable value in 'species'"),
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
     pytest.mark.filterwarnings("ignore:The inplace keyword"),  # Dask's own use of pandas
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -255,7 +255,7 @@ def test_a_column_of_another_kind_is_named_with_its_part(
             {"on": client},
         ),
     ):
-        message = f"column 'c' {told.format(place)} in .*: make them alike"
+        message = f"column 'c' {told.format(place)} in .*: convert one of them"
         with pytest.raises(InvalidInputError, match=message):
             sf.summarize(source, "y", **options)
     with pytest.raises(InvalidInputError, match="'c'"):

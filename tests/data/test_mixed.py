@@ -224,7 +224,9 @@ def test_a_table_of_text_alone_is_learnt_from(tmp_path):
 def test_an_infinite_number_is_refused_and_may_be_declared_missing(tmp_path):
     path = tmp_path / "d.csv"
     path.write_text("x,c,y\n1,a,u\ninf,b,v\n2,b,v\n,a,u\n")
-    with pytest.raises(InvalidInputError, match=r"contains infinity: row 1, column 'x'"):
+    with pytest.raises(
+        InvalidInputError, match=r"contains infinity: row 1 .counted from 0., column 'x'"
+    ):
         summarize(path, target="y")
     known = sf.TextFormat(na_values=["inf"])
     assert summarize(path, target="y", text=known).counts.sum() == 4

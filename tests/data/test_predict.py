@@ -101,7 +101,9 @@ def test_an_infinite_number_is_refused_with_its_row_and_column(model, frame, tmp
     )
     many.write_parquet(tmp_path / "in.parquet", row_group_size=1000)
     for source, label in ((many, "the frame"), (tmp_path / "in.parquet", "in.parquet")):
-        told = f"{label} contains infinity: row 28,007, column 'c'; correct the cell"
+        told = (
+            rf"{label} contains infinity: row 28,007 \(counted from 0\), column 'c'\. Correct"
+        )
         with pytest.raises(InvalidInputError, match=told):
             predict_stream(model, source, tmp_path / "out.parquet")
     assert not (tmp_path / "out.parquet").exists()
@@ -111,7 +113,7 @@ def test_a_row_that_lacks_a_number_has_no_answer_of_a_model_without_density(fram
     names = ["a", "c"]
     gaps = frame.with_columns(a=pl.when(pl.int_range(pl.len()) == 3).then(None).otherwise("a"))
     logistic = sf.LogisticRegression().fit(frame.select(names), frame["colour"].to_list())
-    with pytest.warns(SufficeWarning, match=r"1 of 500 rows have no prediction: .* 'a' \(1\)"):
+    with pytest.warns(SufficeWarning, match=r"1 of 500 rows has no prediction: .* 'a' \(1\)"):
         done = predict_stream(logistic, gaps, tmp_path / "out.parquet")
     out = pl.read_parquet(tmp_path / "out.parquet")
     assert done.unanswered == 1
@@ -125,7 +127,7 @@ def test_a_row_that_lacks_a_number_has_no_answer_of_a_model_without_density(fram
 def test_a_row_beyond_all_bounds_gets_an_empty_answer(model, frame, tmp_path):
     far = frame.with_columns(a=pl.when(pl.int_range(pl.len()) == 5).then(1e300).otherwise("a"))
     with pytest.warns(
-        SufficeWarning, match="1 of 500 rows have no prediction: too far from all classes"
+        SufficeWarning, match="1 of 500 rows has no prediction: too far from all classes"
     ):
         done = predict_stream(model, far, tmp_path / "out.csv")
     assert done.unanswered == 1
@@ -293,7 +295,9 @@ def test_no_rows_give_no_answers(model, frame, tmp_path):
 def test_a_blank_line_among_new_rows_is_told(model, frame, write, tmp_path):
     path = write(frame[:20], "in.csv")
     path.write_text(path.read_text() + "\n")
-    with pytest.warns(SufficeWarning, match="1 line has fewer fields .*the first is line 22"):
+    with pytest.warns(
+        SufficeWarning, match="1 line has fewer fields .*The first such line is line 22"
+    ):
         predict_stream(model, path, tmp_path / "out.csv")
 
 

@@ -217,7 +217,7 @@ def test_whole_numbers_may_become_fractions_later_in_a_file(tmp_path, ending):
 def test_a_mark_of_missing_may_turn_up_late_in_a_file(tmp_path):
     path = tmp_path / "late.csv"
     path.write_text("x,t\n" + "1,a\n2,b\n" * 20000 + "NA,a\n3,b\n4,NA\n")
-    with pytest.warns(SufficeWarning, match=r"1 of 40,003 rows left out.*'t' \(1\)"):
+    with pytest.warns(SufficeWarning, match=r"1 of 40,003 rows is left out.*'t' \(1\)"):
         m = summarize(path, target="t")
     assert m.counts.tolist() == [20001, 20001]
 

@@ -230,7 +230,7 @@ def test_an_infinity_is_told_by_its_place_in_the_rows(iris):
     fitted = AutoGaussian(kernel_features=False).fit(wide, y)
     wide[7, 3] = np.inf
     for answer in (fitted.predict, fitted.predict_proba):
-        with pytest.raises(InvalidInputError, match="contains infinity: row 7, column 3;"):
+        with pytest.raises(InvalidInputError, match=r"contains infinity: row 7, column 3\."):
             answer(wide)
 
 

@@ -247,10 +247,10 @@ def test_files_keep_every_setting(tmp_path, iris, estimator):
         ({"estimate": "map", "shrinkage": 0.1}, "takes no pooling or shrinkage"),
         ({"estimate": "map", "pooling": "auto"}, "takes no pooling or shrinkage"),
         ({"estimate": "predictive", "covariance": "diagonal"}, "learns full covariances"),
-        ({"estimate": "map", "priors": Dirichlet(0.5)}, "use alpha of at least 1"),
+        ({"estimate": "map", "priors": Dirichlet(0.5)}, "use an alpha of at least 1"),
         (
             {"estimate": NormalInverseWishart(np.ones(3), 1, np.eye(3), 5, use="map")},
-            "prior is of 3 features",
+            "prior has 3 features",
         ),
         (
             {"estimate": NormalInverseWishart(np.ones(2), 1, -np.eye(2), 5, use="map")},

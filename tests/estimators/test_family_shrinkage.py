@@ -192,9 +192,9 @@ def test_the_preset_leaves_pooling_and_shrinkage_to_the_estimator():
     [
         ({"shrinkage": "oas", "covariance": "diagonal"}, "has none: use covariance='full'"),
         ({"shrinkage": "ledoitwolf"}, "'ledoit-wolf', .*got 'ledoitwolf'"),
-        ({"shrinkage": -0.1}, r"in \[0, 1\], got -0\.1"),
+        ({"shrinkage": -0.1}, r"number from 0 to 1, .* got -0\.1"),
         ({"shrinkage": True}, "got True"),
-        ({"pooling": 1.5}, r"pooling must be None, 'auto' or a number in \[0, 1\], got 1\.5"),
+        ({"pooling": 1.5}, r"pooling must be None, a number from 0 to 1, or 'auto', got 1\.5"),
         ({"pooling": "oas"}, "pooling must be"),
     ],
 )

@@ -340,7 +340,7 @@ def test_partially_tied_classes_meet_in_a_plane_and_part_in_a_quadric(iris):
     np.testing.assert_allclose(across.evaluate(X), joint[:, 0] - joint[:, 2], atol=1e-9)
     with pytest.raises(UnknownLabelError, match="'rose'"):
         fitted.boundary("rose", "setosa")
-    with pytest.raises(ValueError, match="two different classes, not 'setosa' twice"):
+    with pytest.raises(ValueError, match="class 'setosa' is named twice"):
         fitted.boundary("setosa", "setosa")
 
 

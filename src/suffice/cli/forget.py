@@ -41,7 +41,7 @@ def forget(
     output: Path,
     receipt: Path | None,
 ) -> None:
-    """Remove rows from moments or from a model, exactly.
+    """Remove rows exactly from moments or from a model.
 
     TOTAL is a moments or model file; PARTS are moments files, or rows in any data format.
     """
@@ -55,8 +55,8 @@ def forget(
     if isinstance(loaded, suffice.CountNB | suffice.MixedNB):
         if receipt is not None:
             raise InvalidParameterError(
-                f"--receipt needs exact sums, and a {type(loaded).__name__} has no exact sums: "
-                "leave out --receipt"
+                f"--receipt needs exact sums, but {total} holds a {type(loaded).__name__}, which "
+                "has none: leave out --receipt"
             )
         _forget_rows(loaded, parts, target, terminal, output)
         return

@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     help="Allow for rows that lie 2^BITS times further out than the first rows of DATA.",
 )
 def grid(terminal: Terminal, /, data: Data, output: Path, headroom: int) -> None:
-    """Propose a grid for exact sums, from the first rows.
+    """Propose the rounding grid that exact sums need.
 
-    Values are rounded to multiples of a power of two. Sums on the same grid can be added.
+    The grid is computed from the first rows. Values are rounded to multiples of a power of two.
+    Sums on the same grid can be added.
     """
     from suffice.core.moments.rounding_grid import RoundingGrid
     from suffice.data.summarize import first_numbers

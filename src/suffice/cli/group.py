@@ -11,14 +11,14 @@ from suffice import __version__
 # imports no subcommand; a test keeps the lines equal. Each subcommand is an object in a module of
 # the same name, with ``warm-up`` in ``warm_up``.
 SECTIONS = {
-    "Answer": {
+    "Choose a classifier": {
         "report": "Write a page that says which classifier to use, how good it is, and why.",
         "compare": "Compare classifiers by cross-validation.",
         "plot": "Draw a figure of labelled rows, or of a model fitted to them.",
         "lecture": "Write a page that teaches LDA and logistic regression on your own table.",
         "lab": "Open a page for trying out classifiers: paint points and see the models change.",
     },
-    "Model": {
+    "Fit and use a model": {
         "fit": "Fit a classifier and save it.",
         "predict": "Predict new rows: write label, posteriors, log density and outliers.",
         "show": "Show the contents of a model or moments file.",
@@ -27,14 +27,14 @@ SECTIONS = {
         "drift": "Test whether new rows differ from those that a model was fitted to.",
         "export": "Write a model in a format that other programs read.",
     },
-    "Sums": {
+    "Keep sums of rows": {
         "summarize": "Save the statistics (moments) of labelled rows, for Gaussian models.",
         "merge": "Add the moments of several files.",
-        "forget": "Remove rows from moments or from a model, exactly.",
+        "forget": "Remove rows exactly from moments or from a model.",
         "store": "Store the moments of days, sites or tenants, and fit any combination.",
     },
-    "Proof and privacy": {
-        "grid": "Propose a grid for exact sums, from the first rows.",
+    "Prove removal, protect privacy": {
+        "grid": "Propose the rounding grid that exact sums need.",
         "verify": "Check that removed rows left no trace in the sums.",
         "key": "Create a private key for a party, and print its public key.",
         "mask": "Mask the exact sums of one party, so that only totals can be read.",
@@ -46,10 +46,10 @@ SECTIONS = {
 }
 COMMANDS = tuple(name for section in SECTIONS.values() for name in section)
 
-HELP = """Probabilistic classification from mergeable statistics.
+HELP = """Find out which classifier to trust on a table, and why.
 
-DATA is a CSV, TSV, Parquet, Feather, JSON Lines or Excel file, several of them or a glob such as
-'data/*.parquet', - for standard input, or a built-in dataset such as iris.
+DATA is a CSV, TSV, Parquet, Feather, JSON Lines or Excel file, or several of them. It can also be a
+glob such as 'data/*.parquet', a built-in dataset such as iris, or "-" for standard input.
 
 \b
 Examples:

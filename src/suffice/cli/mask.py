@@ -84,8 +84,8 @@ def mask(
     private = pairwise_masks.PrivateKey.load(key)
     if public_keys.pop(party, private.public) != private.public:
         raise InvalidParameterError(
-            f"{peers} names another public key for {party!r} than the public key of {key}: use "
-            "the key of this party"
+            f"{peers} and {key} hold different public keys for {party!r}: use the private key of "
+            "this party, or correct the list of peers"
         )
     masked = pairwise_masks.mask(
         load_moments(moments),

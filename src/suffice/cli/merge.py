@@ -92,7 +92,8 @@ def _point_out_copies(
             first = first_files.setdefault(_digest(part), file)
             if first is not file:
                 terminal.note(
-                    f"{file} holds the same sums as {first}, so its rows are counted twice"
+                    f"{file} holds the same sums as {first}, so its rows are counted twice: if "
+                    "they are the same rows, leave out one file"
                 )
         if file.suffix == ".suffice":
             terminal.note(f"{file} is a model: the sums of its training rows are added")

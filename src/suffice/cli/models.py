@@ -134,7 +134,7 @@ def parse_settings(texts: tuple[str, ...]) -> dict[str, object]:
         name, mark, value = text.partition("=")
         name = name.strip()
         if not mark:
-            raise InvalidParameterError(f"a setting is written NAME=VALUE, got {text!r}")
+            raise InvalidParameterError(f"a setting has the form NAME=VALUE, got {text!r}")
         if name in settings:
             raise InvalidParameterError(f"{name} is set twice: set it once")
         try:
@@ -160,7 +160,7 @@ def parse_priors(texts: tuple[str, ...], classes: Labels) -> str | dict[object, 
         try:
             priors[label] = float(value)
         except ValueError as error:
-            msg = f"a prior is written LABEL=PROBABILITY, got {text!r}"
+            msg = f"a prior has the form LABEL=PROBABILITY, got {text!r}"
             raise InvalidParameterError(msg) from error
     return priors
 

@@ -61,12 +61,12 @@ KINDS = {
     ),
     "confusion-matrix": FigureKind(
         drawn_from="errors",
-        shows="the confusion matrix: a row for each true class, shaded by its shares.",
+        shows="the confusion matrix, with a row for each true class.",
         function=lambda: suffice.plots.confusion_matrix,
     ),
     "cost-against-threshold": FigureKind(
         drawn_from="errors",
-        shows="the mean cost of a row, by the threshold on the posterior of a class.",
+        shows="the mean cost of a row against the threshold on the posterior of a class.",
         function=lambda: suffice.plots.cost_against_threshold,
     ),
     "decision-regions": FigureKind(
@@ -91,12 +91,12 @@ KINDS = {
     ),
     "effect-of-temperature": FigureKind(
         drawn_from="model",
-        shows="the posterior of a class along a line, softmax(log p / T), by T.",
+        shows="the posterior of a class along a line, softmax(log p / T), for several T.",
         function=lambda: suffice.plots.effect_of_temperature,
     ),
     "error-against-threshold": FigureKind(
         drawn_from="errors",
-        shows="the error of the rows that are not rejected, by the threshold.",
+        shows="the error of the rows that are not rejected, against the threshold.",
         function=lambda: suffice.plots.error_against_threshold,
     ),
     "neighbourhood": FigureKind(
@@ -106,7 +106,7 @@ KINDS = {
     ),
     "pairs": FigureKind(
         drawn_from="rows",
-        shows="rows over each pair of features, with class ellipses.",
+        shows="scatter plots of each pair of features, with class ellipses.",
         function=lambda: suffice.plots.pairs,
     ),
     "posterior-line": FigureKind(

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     "--ignore",
     section=COLUMNS,
     metavar="COLUMN",
-    help="A column not to treat as an id; repeat for more.",
+    help="A column that looks like an id but is none; repeat for more.",
 )
 @option(
     "--outlier-rate",

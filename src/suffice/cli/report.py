@@ -195,7 +195,8 @@ def _written_report(
     except InvalidParameterError as error:
         saved = None
         terminal.note(
-            f"{error}; the page shows its code, and names the best model that can be saved"
+            f"{error}. The page shows the code that fits this model, and names the best model "
+            "that can be saved"
         )
     result.save(page, page_format)
     return _Written(result, page, saved)

@@ -192,7 +192,7 @@ class PowerTransform:
             row, column = np.argwhere(is_infinite)[0]
             raise InvalidInputError(
                 f"row {row}, column {column} holds a number that is infinite or too large to "
-                "transform"
+                "transform: correct the number, or drop the row"
             )
         return y
 
@@ -419,9 +419,11 @@ def _centre(x: Floats, w: Floats, name: str) -> float:
         mean = _mean(z, w)
         scale = np.sqrt(_mean(np.square(z - mean), w))
     if scale <= SMALLEST:
-        raise InvalidInputError(f"the squares of column {name} underflow to zero: rescale it")
+        raise InvalidInputError(
+            f"the squares of column {name} underflow to zero: rescale the column"
+        )
     if not scale < np.inf:
-        raise InvalidInputError(f"the squares of column {name} overflow: rescale it")
+        raise InvalidInputError(f"the squares of column {name} overflow: rescale the column")
     step = 2.0 ** (np.floor(np.log2(scale)) - GRID)
     # round the first value and the rest separately: their sum at a large mean is then exact
     near = np.round(x[0] / step) * step

@@ -268,7 +268,7 @@ def predict_stream(
             raise InvalidInputError(msg)
     write = sink if callable(sink) else lambda frame: write_table(frame, sink)
     rows_read, n_outliers = _written(opened, answers, write, opened.report_to(progress))
-    rows_read.warn("have no prediction")
+    rows_read.warn(predicting=True)
     return Predicted(
         rows=rows_read.rows,
         unanswered=rows_read.unusable,

@@ -131,8 +131,8 @@ def _explained(complaint: str, label: str) -> str:
             value = match["value"].rstrip(MALFORMED)
             return (
                 f"{label}: column {column!r} holds {quote(value)} but values of another type in "
-                f"its first rows: correct it, declare {quote(value)} as missing, or ignore the "
-                "column"
+                f"its first rows: correct the cell, declare {quote(value)} as missing, or leave "
+                "the column out"
             )
     if "invalid utf-8" in complaint:
         return (

@@ -320,7 +320,7 @@ def _total(
         if not source.files:
             raise InvalidParameterError(
                 f"a cluster sums files or its own collections, but {source.label} is neither: "
-                "leave out on="
+                "leave out the cluster"
             )
         return sums_of_files(source, client, roles, settings, report, checkpoint)
     if checkpoint is not None:

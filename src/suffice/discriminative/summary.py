@@ -205,19 +205,19 @@ def _totals(s: LogisticSummary) -> Iterator[str]:
     )
     if s.l2:
         yield (
-            f"penalised (l2={s.l2:g}): coefficients are drawn towards zero and errors describe "
-            "the penalised fit; l2=0 is maximum likelihood"
+            f"The penalty (l2={s.l2:g}) shrinks the coefficients towards zero, and the standard "
+            "errors describe the penalised fit. With l2=0, the fit is maximum likelihood"
         )
     if not s.has_enough_rows:
         yield (
-            f"not enough rows to test: {s.weight:g} for "
-            f"{np.count_nonzero(~np.isnan(s.standard_errors))} coefficients; weights are taken as "
-            "counts of rows"
+            f"no tests: {s.weight:g} rows are too few for "
+            f"{np.count_nonzero(~np.isnan(s.standard_errors))} coefficients (weights are treated "
+            "as counts of rows)"
         )
     if not s.standard_errors.all() or np.isnan(s.standard_errors).any():
         yield (
-            "nan: a constant column, a combination of the others, or an intercept not asked for; "
-            "its coefficient is zero"
+            "nan: the column is constant or a combination of others, or the model has no "
+            "intercept; the coefficient is zero"
         )
 
 

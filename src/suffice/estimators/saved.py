@@ -1,4 +1,4 @@
-"""Classifiers of other libraries that suffice saves, loads and predicts with."""
+"""Classifiers of other libraries in the file format of suffice."""
 
 from collections.abc import Mapping
 from typing import Any, NoReturn, Self
@@ -18,7 +18,7 @@ from suffice.persistence.fields import State
 from suffice.persistence.portable import PortableParts, portable_from, portable_state
 from suffice.typing import Array, RowsLike
 
-# fields of the header of a file
+# attributes of the classifier that the header of a file keeps
 _FIELDS = (
     "n_features",
     "n_classes",
@@ -34,8 +34,8 @@ _FIELDS = (
 class SavedClassifier(PosteriorMixin):
     """A fitted classifier of scikit-learn, LightGBM, XGBoost or CatBoost in a file of suffice.
 
-    ``predict`` and ``predict_proba`` return the same as the classifier did when it was saved. It
-    cannot be fitted again: fit the original classifier instead.
+    ``predict`` and ``predict_proba`` return the same as the classifier did when it was saved. A
+    saved classifier cannot be fitted again: fit the original one instead.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class SavedClassifier(PosteriorMixin):
 
     @classmethod
     def of(cls, fitted: Any) -> Self:
-        """Return a fitted classifier in the form of a file; raise if no file can hold it."""
+        """Return a fitted classifier in a form that can be saved; raise if no file can hold it."""
         header, arrays = portable_state(_parts(fitted))
         return cls()._restored(header, arrays)
 
@@ -76,8 +76,8 @@ class SavedClassifier(PosteriorMixin):
     def fit(self, X: RowsLike, y: object = None) -> NoReturn:  # noqa: ARG002
         """Raise an error: a saved classifier of another library cannot be fitted."""
         raise InvalidParameterError(
-            "a saved classifier of another library cannot be fitted: fit that classifier, and save "
-            "it again"
+            "a saved classifier of another library cannot be fitted: fit the original classifier, "
+            "and save it again"
         )
 
     def _state(self) -> State:
@@ -96,7 +96,7 @@ class SavedClassifier(PosteriorMixin):
 def portable(fitted: Any, notations: Notations | None = None) -> PredictorMixin:
     """Return a fitted classifier as one that can be saved; raise if no file can hold it.
 
-    ``notations`` say how the text file of its rows writes numbers and dates.
+    ``notations`` describe the numbers and dates in the text file of the training rows.
     """
     model = fitted if isinstance(fitted, PredictorMixin) else SavedClassifier.of(fitted)
     if notations is not None:
@@ -105,7 +105,7 @@ def portable(fitted: Any, notations: Notations | None = None) -> PredictorMixin:
 
 
 def _parts(fitted: Any) -> PortableParts:
-    """Return the classifier behind an encoder of tables, and how the encoder reads rows."""
+    """Return the parts of a classifier that a file keeps, and of its encoder if it has one."""
     if isinstance(fitted, Pipeline) and isinstance(fitted[0], TableEncoder):
         encoder = fitted[0]
         inner = fitted[1:] if len(fitted) > 2 else fitted[-1]
@@ -142,6 +142,6 @@ def _names_of(fitted: Any) -> tuple[str, ...] | None:
 
 
 def _takes_missing(fitted: Any) -> bool:
-    """Whether every step of a classifier takes NaN."""
+    """Return whether every step of a classifier accepts NaN."""
     steps = [step for _, step in fitted.steps] if isinstance(fitted, Pipeline) else [fitted]
     return all(get_tags(step).input_tags.allow_nan for step in steps)

@@ -123,8 +123,8 @@ class Stages:
         d = len(self.formula.scorer.origin)
         if d > MOST_QUADRATIC and any(isinstance(part, Whitened) for part in parts):
             raise InvalidParameterError(
-                f"a quadratic score of {d} features is too long for SQL, which takes up to "
-                f"{MOST_QUADRATIC}: use tied=True or covariance='diagonal', or to_onnx()"
+                f"a quadratic score of {d} features is too long for SQL, which can hold at most "
+                f"{MOST_QUADRATIC} features: use tied=True or covariance='diagonal', or to_onnx()"
             )
         for batch in _batches(parts, _WIDEST // max(d, 1)):
             yield _whitened_stage([part for part in batch if isinstance(part, Whitened)])

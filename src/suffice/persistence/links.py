@@ -11,6 +11,6 @@ def followed(path: str | Path) -> Path:
     target = os.path.realpath(path)
     if os.path.islink(target):
         raise InvalidParameterError(
-            f"{path} is a link that leads back to itself: remove it, or name another output"
+            f"{path} is a link that leads back to itself: remove the link, or name another output"
         )
     return Path(target)

@@ -28,8 +28,8 @@ def test_an_improper_predictive_density_says_how_many_degrees_are_needed():
     prior = NormalInverseWishart(
         mean=np.zeros(3), mean_strength=1.0, degrees=2.0, scale=np.eye(3)
     )
-    assert "of 3 features from 2 degrees" in prior.improper
-    assert "more than 2 are needed" in prior.improper
+    assert "of 3 features is not proper: it needs more than 2 degrees" in prior.improper
+    assert "of which there are 2" in prior.improper
 
 
 def test_levels_that_every_class_has_keep_their_scatter():

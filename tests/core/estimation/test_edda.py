@@ -302,7 +302,7 @@ def test_classes_that_vary_along_too_few_axes_are_refused_in_any_order(code, axe
     if code != "VEV":  # whose axes differ from class to class
         message = str(refusal.value)
         assert f"classes {crowded[0]}, {crowded[1]} have" in message
-        assert "20 of the weight 30" in message
+        assert "a weight of 20 (all classes: 30)" in message
         assert "1 of 2 directions" in message
 
 

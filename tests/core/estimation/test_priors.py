@@ -80,9 +80,9 @@ def test_wrong_priors_are_refused_with_the_class_at_fault(priors, error, message
 
 
 def test_without_any_weight_priors_must_be_given():
-    with pytest.raises(InvalidInputError, match="give priors"):
+    with pytest.raises(InvalidInputError, match="set priors"):
         class_priors(None, CLASSES, np.zeros(3))
-    with pytest.raises(InvalidInputError, match="give priors"):
+    with pytest.raises(InvalidInputError, match="set priors"):
         class_priors("uniform", CLASSES, np.zeros(3))
     assert class_priors([0.2, 0.3, 0.5], CLASSES, np.zeros(3)).tolist() == [0.2, 0.3, 0.5]
 

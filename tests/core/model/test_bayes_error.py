@@ -125,7 +125,9 @@ def test_a_simulation_without_compiled_loops_is_the_one_with_them(monkeypatch):
 @pytest.mark.parametrize("n", [0, -1, 2.5, None, "3"])
 def test_rows_are_drawn_by_whole_numbers(n):
     model = QDA().fit([[0.0], [1.0], [4.0], [7.0]], [0, 0, 1, 1])
-    with pytest.raises(InvalidParameterError, match=r"integer of at least 0|without any rows"):
+    with pytest.raises(
+        InvalidParameterError, match=r"integer of at least 0|cannot be simulated without rows"
+    ):
         model.model_.bayes_error(n_samples=n)
     if n != 0:
         with pytest.raises(InvalidParameterError, match=r"integer of at least 0, got"):

@@ -389,7 +389,9 @@ def test_a_classifier_allows_missing_values_when_told_to():
     )
     np.testing.assert_array_equal(classifier.impute(rows), classifier.model.impute(rows))
     linear = sf.LogisticRegression().fit(x, y).model_.allowing_missing()
-    with pytest.raises(InvalidInputError, match=r"NaN: row .*, column .*; drop or impute"):
+    with pytest.raises(
+        InvalidInputError, match=r"NaN: row .*, column .*\. Drop such rows, or impute"
+    ):
         linear.posterior(rows)
 
 

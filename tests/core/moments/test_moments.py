@@ -61,7 +61,7 @@ def test_many_text_labels_are_encoded_like_few():
         (X[:, 0], Y, None, r"two dimensions .* shape \(3,\)"),
         (X, Y[:2], None, "3 rows but y has 2 labels"),
         (X, [["a"], ["a"], ["b"]], None, "one dimension"),
-        (X, Y, [1, -1, 1], "row 1 is -1.0"),
+        (X, Y, [1, -1, 1], "row 1 is -1: give"),
         (X, Y, [1, np.nan, 1], "row 1 is nan"),
         (X, Y, [1, 1], r"shape \(2,\), but there are 3 rows"),
         (X, Y, [0, 0, 0], "zero for every row"),
@@ -157,7 +157,7 @@ def test_features_are_selected_by_place_by_name_or_by_mask():
     assert sums.select([]).n_features == 0
     for columns in ([0.9], ["x"], [3], [True, False]):
         with pytest.raises(
-            InvalidParameterError, match=r"no feature .*: there are 3, 'u', 'v', 'w'"
+            InvalidParameterError, match=r"no feature .*: name one of 'u', 'v', 'w'"
         ):
             sums.select(columns)
 

@@ -121,7 +121,7 @@ def test_whole_numbers_of_pandas_keep_their_digits():
 )
 def test_labels_that_floats_cannot_tell_apart_are_refused(labels):
     with pytest.raises(
-        InvalidInputError, match="beyond 2⁵³, so different labels may be equal; convert"
+        InvalidInputError, match=r"beyond 2⁵³, so different labels may be equal: convert"
     ):
         encode(labels)
 

@@ -30,7 +30,7 @@ def test_new_words_are_ignored_and_missing_texts_are_empty():
 
 
 def test_what_is_not_text_is_refused_by_its_place():
-    with pytest.raises(InvalidInputError, match="row 1, column 'review' holds 3"):
+    with pytest.raises(InvalidInputError, match="'review' must hold texts, but row 1 holds 3"):
         texts_of(["tea", 3], "review")
     with pytest.raises(FeatureMismatchError, match="no text column 'review': it has 'text'"):
         texts_of(pl.DataFrame({"text": ["tea"]}), "review")

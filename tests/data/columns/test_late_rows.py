@@ -94,7 +94,9 @@ def test_a_repeated_id_of_a_stream_is_refused_with_a_cure(monkeypatch):
     text = io.BytesIO(frame.write_csv().encode())
     source = stream_source(text, sf.TextFormat(), "standard input")
 
-    with pytest.raises(InvalidInputError, match=r"'customer_id' looks like an id.*as an id"):
+    with pytest.raises(
+        InvalidInputError, match=r"'customer_id' looks like an id.*--feature, --id or --ignore"
+    ):
         summarize_source(source, roles_for_learning(source, "y"), SumSettings("auto", False))
 
 
@@ -213,7 +215,7 @@ def test_a_late_label_that_is_no_answer_is_refused_where_y_was_merged_into_yes(t
     labels[-1] = "maybe"
     frame = pl.DataFrame({"x": np.arange(N) / 7, "z": np.sin(np.arange(N)), "y": labels})
     path = written(frame, tmp_path / "rows.csv")
-    with pytest.raises(InvalidInputError, match="'maybe' is neither"):
+    with pytest.raises(InvalidInputError, match="'maybe' means neither"):
         sf.summarize(path, "y", columns=sf.Columns(merge_labels=True))
 
 

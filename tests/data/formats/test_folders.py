@@ -67,7 +67,7 @@ def test_a_folder_is_its_files_and_the_columns_of_their_folders(folder, tmp_path
 
 def test_a_column_of_the_folders_may_be_the_label_or_all_that_is_asked_for(folder):
     for features in (["x"], ["day"]):
-        with pytest.warns(UnusedDataWarning, match="100 of 300 rows left out"):
+        with pytest.warns(UnusedDataWarning, match="100 of 300 rows are left out"):
             m = sf.summarize(folder, "site", columns=features)
         assert (m.classes.tolist(), m.counts.tolist()) == (["a/b", "c d"], [100, 100])
 

@@ -48,7 +48,9 @@ def test_whole_numbers_are_labels(tmp_path):
 def test_other_sheets_are_named_in_a_note(tmp_path):
     rows = [["x", "y"], [1.5, "u"], [2.5, "v"]]
     path = _write(tmp_path / "a.xlsx", rows, rows)
-    with pytest.warns(SufficeWarning, match="2 sheets.*'Sheet1', and not of 'Sheet2'"):
+    with pytest.warns(
+        SufficeWarning, match="2 sheets, and only 'Sheet1' is read, not 'Sheet2'"
+    ):
         sf.summarize(path, target="y")
 
 

@@ -65,7 +65,7 @@ def test_weighted_exact_sums_are_not_computed_inside_a_database(filled, numbers)
     rows = numbers.with_columns(weight=pl.lit(2, pl.Int64))
     options = {"target": "colour", "weight": "weight", "exact": grid_of(numbers)}
     with pytest.raises(
-        InvalidParameterError, match="weighted exact sums are not summed inside"
+        InvalidParameterError, match="weighted exact sums cannot be summed inside"
     ):
         sf.summarize(filled(rows), on="database", **options)
     here = sf.summarize(rows, **options)

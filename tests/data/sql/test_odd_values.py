@@ -72,7 +72,7 @@ def test_rows_whose_label_or_weight_is_nan_are_left_out_and_told(postgres, dtype
     label = f"CASE i WHEN 3 THEN 'NaN' ELSE (i % 2)::text END::{dtype} AS code"
     table = made(postgres, f"{label}, CASE i WHEN 5 THEN 'NaN' ELSE '2' END::{dtype} AS w")
     with pytest.warns(
-        UnusedDataWarning, match=r"2 of 60 rows left out: .*'code' \(1\), 'w' \(1\)"
+        UnusedDataWarning, match=r"2 of 60 rows are left out: .*'code' \(1\), 'w' \(1\)"
     ):
         m = sf.summarize(table, "code", weight="w", columns=["x", "z"], on=method)
     assert (m.classes.tolist(), m.counts.tolist()) == ([0, 1], [30, 28])
@@ -85,7 +85,7 @@ def test_rows_whose_label_or_weight_is_nan_are_left_out_of_frames_too():
         {"x": range(6), "t": [0.0, 1, nan, 0, 1, 0], "w": [1.0, nan, 1, 1, 1, 1]}
     )
     with pytest.warns(
-        UnusedDataWarning, match=r"2 of 6 rows left out: .*'t' \(1\), 'w' \(1\)"
+        UnusedDataWarning, match=r"2 of 6 rows are left out: .*'t' \(1\), 'w' \(1\)"
     ):
         assert sf.summarize(frame, "t", weight="w", columns=["x"]).counts.tolist() == [3, 1]
 
@@ -150,7 +150,7 @@ def filled_sqlite(sqlite, columns, values):
     return sqlite.table("rows")
 
 
-@pytest.mark.filterwarnings("ignore:.*rows left out")
+@pytest.mark.filterwarnings("ignore:.*rows (is|are) left out")
 @pytest.mark.parametrize("method", ["local", "database"])
 def test_large_whole_numbers_of_sqlite_keep_their_digits_beside_gaps(sqlite, method, tmp_path):
     ids = [None if i % 7 == 0 else 2**62 + i for i in range(60)]

@@ -227,7 +227,9 @@ def test_what_was_withdrawn_stays_out_of_the_next_nights_run(tmp_path):
     store = sf.MomentStore(tmp_path / "store")
     store.add(str(tmp_path / "*.csv"), target="y")
     store.remove("day-1", why="erasure")
-    with pytest.warns(sf.errors.SufficeWarning, match="withdrawn, and is not counted"):
+    with pytest.warns(
+        sf.errors.SufficeWarning, match="withdrawn from the store, so it is not counted"
+    ):
         assert store.add(str(tmp_path / "*.csv")) == {"day-0": 0, "day-1": 0}
     frame_of(1)[:29].write_csv(tmp_path / "kept.csv")
     store.replace("day-1", str(tmp_path / "kept.csv"), why="the person's row is deleted")
@@ -412,7 +414,9 @@ def test_a_store_reads_numbers_as_its_first_partition_wrote_them(tmp_path):
     store.add(tmp_path / "a.csv", target="t")
     store.add(tmp_path / "b.csv")
     assert store.total(["b"]).means[:, 0].tolist() == [50_000, 40_000]
-    with pytest.raises(InvalidInputError, match=r"'50\.25' in row 0.*of the fit"):
+    with pytest.raises(
+        InvalidInputError, match=r"'50\.25' in row 0.*was fitted to numbers with"
+    ):
         store.add(tmp_path / "c.csv")
     store.add(tmp_path / "c.csv", text=sf.TextFormat(decimal="."))
     assert store.total(["c"]).means[:, 0].tolist() == [50.25, 40.75]

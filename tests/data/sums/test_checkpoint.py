@@ -140,7 +140,7 @@ def test_rows_left_out_are_told_once_for_the_whole_scan(tmp_path):
     source = f"{tmp_path}/p*.parquet"
     with pytest.raises(StopError):
         sf.summarize(source, "t", checkpoint=tmp_path / "c", progress=stop_after(1500))
-    with pytest.warns(sf.errors.SufficeWarning, match=r"3 of 3,000 rows left out"):
+    with pytest.warns(sf.errors.SufficeWarning, match=r"3 of 3,000 rows are left out"):
         sf.summarize(source, "t", checkpoint=tmp_path / "c")
 
 
@@ -165,9 +165,9 @@ def test_a_counted_file_that_is_gone_is_refused_by_name(files, tmp_path):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"columns": ["b"]}, r"features \['a', 'b'\], which is now \['b'\]"),
-        ({"storage": "pooled"}, "storage 'auto', which is now 'pooled'"),
-        ({"fourth": True}, "fourth False, which is now True"),
+        ({"columns": ["b"]}, r"features \['a', 'b'\], but this call has \['b'\]"),
+        ({"storage": "pooled"}, "storage 'auto', but this call has 'pooled'"),
+        ({"fourth": True}, "fourth False, but this call has True"),
     ],
 )
 def test_another_question_to_the_same_checkpoint_is_refused(files, tmp_path, change, told):
@@ -280,9 +280,9 @@ def test_a_checkpoint_needs_files_each_once(files, tmp_path):
 @pytest.mark.parametrize(
     ("before", "now", "told"),
     [
-        ({}, {"na_values": ["-1"]}, r"na_values None, which is now \['-1'\]"),
-        ({"na_values": ["-1"]}, {}, r"na_values \['-1'\], which is now None"),
-        ({}, {"delimiter": ","}, "delimiter None, which is now ','"),
+        ({}, {"na_values": ["-1"]}, r"na_values None, but this call has \['-1'\]"),
+        ({"na_values": ["-1"]}, {}, r"na_values \['-1'\], but this call has None"),
+        ({}, {"delimiter": ","}, "delimiter None, but this call has ','"),
     ],
 )
 def test_other_settings_of_text_are_refused(tmp_path, before, now, told):
@@ -314,7 +314,9 @@ def test_other_categories_are_another_question(tmp_path):
     (tmp_path / "rows.csv").write_text(f"code,x,t\n{rows}")
     scan = tmp_path / "rows.csv", "t"
     sf.summarize(*scan, checkpoint=tmp_path / "ck")
-    with pytest.raises(CheckpointError, match=r"categorical \[\], which is now \['code'\]"):
+    with pytest.raises(
+        CheckpointError, match=r"categorical \[\], but this call has \['code'\]"
+    ):
         sf.summarize(
             *scan, checkpoint=tmp_path / "ck", columns=sf.Columns(categorical=["code"])
         )

@@ -168,7 +168,11 @@ def estimate(error, low, choices):
             ("LDA", "LDA", "QDA"),
             "tree is chosen in none of 3 folds. Expect an error between",
         ),
-        (0.30, ("LDA", "LDA", "QDA"), "tree is chosen in none of 3 folds, but LDA and QDA."),
+        (
+            0.30,
+            ("LDA", "LDA", "QDA"),
+            "tree is chosen in none of 3 folds. Instead, the folds choose LDA and QDA.",
+        ),
         (0.30, ("LDA", "LDA", "tree"), ""),
         (0.30, ("tree", "tree", "tree"), ""),
     ],

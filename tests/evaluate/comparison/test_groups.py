@@ -80,7 +80,7 @@ def test_a_few_groups_tell_a_great_difference_and_no_error_more_exactly_than_row
 def test_a_row_without_a_group_is_refused():
     X, y = rows()
     groups = np.array(["a", "b", "c", None] * 30, dtype=object)
-    with pytest.raises(InvalidInputError, match="row 3 has no group: every row needs one"):
+    with pytest.raises(InvalidInputError, match=r"row 3 .counted from 0. has no group"):
         sf.compare(X, y, ["LDA"], 3, groups=groups)
 
 

@@ -126,12 +126,14 @@ def test_it_is_said_in_how_many_folds_the_others_choose_the_same_model(iris):
         f"{100 * v:.1f}\N{NO-BREAK SPACE}%" for v in (split.error, split.low, split.high)
     )
     assert said.endswith(
-        "LDA is chosen in 3 of 5 folds, and otherwise QDA and tree. The error is then "
+        "LDA is chosen in 3 of 5 folds. The others choose QDA and tree. The error is then "
         f"{e} ({low} to {high}). This error includes the effect of choosing the model."
     )
     other = dataclasses.replace(found.choice, choices=("QDA",) * 5)
     said = dataclasses.replace(found, choice=other).sentences[-1]
-    assert "LDA is chosen in none of 5 folds, but QDA. The error is then" in said
+    assert (
+        "LDA is chosen in none of 5 folds. Instead, they choose QDA. The error is then" in said
+    )
     named = verdict_on(result.against("decision tree"), chosen=False)
     assert named.sentences == ("decision tree was asked for, not chosen.",)
 

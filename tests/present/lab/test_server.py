@@ -244,7 +244,7 @@ def test_classes_that_nobody_painted_need_no_rows_and_others_need_two():
     lab, points = server.Lab(), [[0.0, 1.0], [1.0, 0.5], [3.0, 3.0], [4.0, 2.5], [0.5, 0.0]]
     found = lab.errors(points, [0, 0, 3, 3, 0])
     assert "LDA" in [row[0] for row in found["models"]]
-    with pytest.raises(InvalidInputError, match="a class has one row only"):
+    with pytest.raises(InvalidInputError, match="a class has only 1 row"):
         lab.errors(points, [0, 0, 3, 0, 0])
 
 

@@ -72,7 +72,7 @@ def test_shares_and_temperatures_that_are_none_are_refused(flowers, qda):
 def test_where_other_features_are_held_goes_with_the_features_that_are_drawn(flowers, qda):
     X, y = flowers
     for figure in (posterior_line, posterior_surface, decision_regions):
-        with pytest.raises(InvalidParameterError, match="name the features to draw over, too"):
+        with pytest.raises(InvalidParameterError, match="name the features to draw over"):
             figure(qda, X, y, at=X[0])
 
 

@@ -338,7 +338,9 @@ def test_rows_that_cannot_be_drawn_are_told_by_their_place(flowers):
     gap = X.copy()
     gap[3, 1] = np.nan
     fitted = sf.LDA().fit(gap, y)
-    told = "Input X contains NaN: row 3, column 1; drop or impute such rows first"
+    told = (
+        "Input X contains NaN: row 3, column 1. Drop such rows, or impute their values first"
+    )
     for figure in (decision_regions, plots.posterior_line, plots.real_against_synthetic):
         with pytest.raises(InvalidInputError, match=told):
             figure(fitted, gap, y)
@@ -347,7 +349,7 @@ def test_rows_that_cannot_be_drawn_are_told_by_their_place(flowers):
     for figure in (plots.pairs, plots.effect_of_neighbours):
         with pytest.raises(InvalidInputError, match=told):
             figure(gap, y)
-    with pytest.raises(InvalidInputError, match="column 'k' is not numeric"):
+    with pytest.raises(InvalidInputError, match="column 'k' must hold numbers"):
         plots.pairs(pd.DataFrame({"x": X[:, 0], "k": y}), y)
     with pytest.raises(
         InvalidParameterError, match="expected 2 to 50, the rows of the largest"

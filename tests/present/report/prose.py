@@ -188,7 +188,7 @@ def _reasons(comparison):
             yield f"{lower} ({loss(o.log_loss)} against {loss(better.log_loss)}, {rows})"
         constant = loss(comparison.baseline.log_loss)
         yield f"frequencies (log-loss {loss(o.log_loss)} against {constant}, {rows})"
-        yield f"or a single tree ({percent(o.error)} errors, log-loss {loss(o.log_loss)})"
+        yield f"is easier to read ({percent(o.error)} errors, log-loss {loss(o.log_loss)})"
 
 
 def _whole_procedure(verdict):

@@ -190,7 +190,7 @@ def test_a_choice_that_no_fold_makes_again_needs_a_caveat(rare_report):
     comparison = replace(rare_report.comparison, data_caveats=())
     comparison.__dict__["choice"] = replace(comparison.choice, choices=("tree",) * 5, low=0.0)
     (found,) = [each for each in comparison.caveats if each.code == "choice"]
-    assert "in none of 5 folds, but tree." in found.sentence
+    assert "in none of 5 folds. Instead, the folds choose tree." in found.sentence
     assert pages.unstable_choice(replace(rare_report, comparison=comparison)) == []
 
 

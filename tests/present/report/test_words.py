@@ -208,7 +208,8 @@ def test_the_reason_names_the_price_of_a_model_that_cannot_be_written_down():
         "per row)."
     )
     assert (
-        f"single tree ({percent(simple.error)} errors, log-loss {simple.log_loss:.3f})" in said
+        f"is easier to read ({percent(simple.error)} errors, log-loss {simple.log_loss:.3f})"
+        in said
     )
 
 

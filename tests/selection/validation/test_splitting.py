@@ -49,7 +49,9 @@ def test_identical_rows_stay_in_one_part_and_count_once():
     assert len(set.union(*distinct)) == 60
     assert sum(len(part) for part in parts) == 120
     few = np.repeat([0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1], [3, *[1] * 10])
-    with pytest.raises(InvalidInputError, match=r"class 0 has 1 row, counting copies once"):
+    with pytest.raises(
+        InvalidInputError, match=r"class 0 has 1 row if copies are counted once"
+    ):
         sf.split(np.repeat(X[:11], [3, *[1] * 10], axis=0), few)
 
 
@@ -100,7 +102,7 @@ def test_shares_that_make_no_sense_are_refused(change, match, iris):
 def test_a_class_of_two_rows_cannot_be_in_three_parts():
     y = np.r_[np.zeros(20), 1, 1]
     with pytest.raises(
-        InvalidInputError, match=r"class 1\.0 has 2 rows, counting copies once"
+        InvalidInputError, match=r"class 1\.0 has 2 rows if copies are counted once"
     ):
         sf.split(np.zeros((22, 1)), y)
 

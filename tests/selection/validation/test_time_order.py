@@ -111,7 +111,7 @@ def test_copies_of_later_rows_are_not_learnt_from():
     [
         ({"time": np.zeros(200)}, "all rows have the time 0.0"),
         ({"time": np.arange(5)}, "time has shape \\(5,\\), but there are 200 rows"),
-        ({"time": np.r_[np.nan, np.arange(199)]}, "row 0 has no time"),
+        ({"time": np.r_[np.nan, np.arange(199)]}, "row 0 .counted from 0. has no time"),
         (
             {"time": np.arange(200), "groups": np.arange(200)},
             "in different ways: pass one of them",

@@ -28,7 +28,7 @@ def actions_with_reject(classes: Labels, reject_label: object = None) -> Labels:
             return numbers
     elif reject_label is not None and any(x == reject_label for x in classes.tolist()):
         raise InvalidParameterError(
-            f"reject_label={reject_label!r} is also a class: use another"
+            f"reject_label={reject_label!r} is also a class: choose another label"
         )
     if label.ndim == 0 and len(kinds) == 1:
         return np.append(classes, label)
@@ -197,7 +197,8 @@ def decision_by(costs: CostsLike, classes: Labels) -> Decision:
     row = _numbers(reject, "reject")  # one number, or one for each true class
     if row.shape not in {(), (1,), classes.shape}:
         raise InvalidParameterError(
-            f"reject has shape {row.shape}: expected one number, or {len(classes)}"
+            f"reject has shape {row.shape}: give one number, or one for each of the "
+            f"{len(classes)} classes"
         )
     actions = actions_with_reject(classes, costs.reject_label)
     return Decision(actions, matrix, np.broadcast_to(row, classes.shape))
@@ -211,7 +212,7 @@ def _matrix(costs: object, classes: Labels) -> Floats:
     for pair, cost in costs.items():
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise InvalidParameterError(
-                f"costs has the key {pair!r}: expected a pair (action, truth) of labels"
+                f"costs has the key {pair!r}: each key must be a pair of labels (action, truth)"
             )
         action, truth = pair
         row = position(action, code_of, where="costs")
@@ -235,9 +236,11 @@ def _numbers(values: object, name: str) -> Floats:
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidParameterError(f"{name}={values!r} are not numbers") from None
+        raise InvalidParameterError(
+            f"{name}={values!r} is not numeric: give each cost as a number"
+        ) from None
     if not np.all(np.isfinite(array)):
         raise InvalidParameterError(
-            f"{name} holds {array[~np.isfinite(array)][0]}: every cost is a finite number"
+            f"{name} holds {array[~np.isfinite(array)][0]}: give finite costs"
         )
     return array

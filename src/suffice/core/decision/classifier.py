@@ -237,14 +237,16 @@ class Classifier:
         """Return one row as the model reads it, (D,)."""
         if self.text is not None:
             raise InvalidParameterError(
-                "a row of text is one column, so it has no parts to explain: read top_features of "
-                "the estimator"
+                "the log odds of a text cannot be divided among columns, because the text is a "
+                "single column: read top_features of the estimator"
             )
         if np.ndim(x) == 1:
             x = np.asarray(x)[None]
         rows = np.asarray(self.rows(to_numpy(x)), np.float64)
         if len(rows) != 1:
-            raise InvalidInputError(f"expected one row to explain, got {len(rows)}")
+            raise InvalidInputError(
+                f"one row can be explained at a time, got {len(rows):,}: pass a single row"
+            )
         return np.asarray(rows[0])
 
     def _row_scores(self, rows: Floats) -> Floats:

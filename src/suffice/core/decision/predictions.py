@@ -126,13 +126,16 @@ class Predictions:
         expected = (len(labels), len(columns))
         if logs.shape != expected:
             raise InvalidInputError(
-                f"posteriors have shape {logs.shape}, expected {expected}: one row for each "
-                f"label of y, and one column for each class {columns.tolist()}; if some classes "
-                "do not occur in y, pass classes="
+                f"posteriors have shape {logs.shape}, expected {expected}: one row for each label "
+                f"of y, and one column for each class {columns.tolist()}. If some classes do not "
+                "occur in y, pass classes="
             )
         bad = np.flatnonzero(np.isnan(logs).any(axis=1))
         if len(bad):
-            raise InvalidInputError(f"the posteriors of row {bad[0]} are not probabilities")
+            raise InvalidInputError(
+                f"the posteriors of row {bad[0]} are not probabilities: each must lie between 0 "
+                "and 1, and their sum must be 1"
+            )
         return cls(
             classes=columns,
             truth=codes_of(labels, columns, strict=strict),

@@ -83,6 +83,6 @@ def check_alpha(alpha: object, *, may_be_auto: bool) -> None:
     if not is_number(alpha) or not 0 < alpha < np.inf:
         words = "a positive number or 'auto'" if may_be_auto else "a positive number"
         raise InvalidParameterError(
-            f"alpha must be {words}, got {alpha!r}: it is added to every count, so that words that "
-            "a class has never shown keep a positive probability"
+            f"alpha must be {words}, got {alpha!r}. It is added to every count, so that a word "
+            "that is new to a class has a positive probability"
         )

@@ -154,10 +154,11 @@ def _refuse_subset(problem: EddaProblem, a: Floats, chosen: Flags) -> None:
     if rank > m * weight / total * (1 + SLACK):
         return
     names = problem.classes[chosen]
+    shares = f"a weight of {weight:g} (all classes: {total:g})"
     if len(names) == 1:
-        subject = f"class {quoted(names)} has {weight:g} of the weight {total:g} but varies"
+        subject = f"class {quoted(names)} has {shares} but varies"
     else:
-        subject = f"classes {quoted(names)} have {weight:g} of the weight {total:g} but vary"
+        subject = f"classes {quoted(names)} have {shares} but vary"
     problem.refuse(f"{subject} in {rank} of {m} directions")
 
 

@@ -69,16 +69,16 @@ class EddaProblem:
         if most > WIDEST * least:
             raise InvalidInputError(
                 f"family {self.code!r} depends on the units of the features, and their standard "
-                f"deviations range from {least:.1g} to {most:.1g}: rescale them, or choose a "
-                "family without units, such as 'VVV', 'EEE' or 'VVI'"
+                f"deviations range from {least:.1g} to {most:.1g}: rescale the features, or "
+                "choose a family that does not depend on units, such as 'VVV', 'EEE' or 'VVI'"
             )
 
     def refuse(self, reason: str) -> NoReturn:
         """Raise an error: the likelihood has no maximum, for a reason that names the classes."""
         raise InvalidInputError(
             f"the likelihood of family {self.code!r} has no maximum, or more than one, because "
-            f"{reason}: drop columns without variance or that combine others, or choose a family "
-            "with fewer parameters, such as 'EEE' or 'EEI'"
+            f"{reason}. Drop columns that are constant or combinations of others, or choose a "
+            "family with fewer parameters, such as 'EEE' or 'EEI'"
         )
 
 

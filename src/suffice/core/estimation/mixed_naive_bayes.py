@@ -93,7 +93,7 @@ def _require_kinds(sums: MixedSums, settings: MixedSettings) -> None:
     summed_counts = {block.pattern: block.kind for block in sums.blocks}
     if asked_counts != summed_counts:
         raise FeatureMismatchError(
-            f"kinds counts columns by {asked_counts}, but the sums by {summed_counts}: collect "
+            f"kinds assigns columns by {asked_counts}, but the sums by {summed_counts}: collect "
             "the sums with the same kinds"
         )
     schema = None if sums.numbers is None else sums.numbers.schema

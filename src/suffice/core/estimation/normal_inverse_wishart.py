@@ -26,6 +26,7 @@ from suffice.core.linalg import inverse_lower, rank_tolerance, resolved, scaled_
 from suffice.core.model.covariance import FullCovariance
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.student import StudentModel
+from suffice.core.text.lists import counted, noun_for, quoted
 from suffice.errors import (
     DegenerateDataWarning,
     InvalidInputError,
@@ -91,8 +92,8 @@ class NormalInverseWishart:
         d = np.shape(self.mean)[0]
         if np.shape(self.scale) != (d, d) or not self.mean_strength >= 0:
             raise InvalidParameterError(
-                f"mean of length {d}, scale {np.shape(self.scale)}, mean_strength "
-                f"{self.mean_strength!r}: scale must be ({d}, {d}) and mean_strength ≥ 0"
+                f"for a mean of length {d}, scale must have shape ({d}, {d}) and mean_strength "
+                f"must be at least 0, got shape {np.shape(self.scale)} and {self.mean_strength!r}"
             )
 
     @classmethod
@@ -142,9 +143,10 @@ class NormalInverseWishart:
         variances = np.where(within > NO_SPREAD * total, within, total)
         constant = np.flatnonzero(variances <= 0)
         if len(constant) and not quiet:
+            verb, pronoun = ("is", "its") if len(constant) == 1 else ("are", "their")
             warn(
-                f"columns {constant.tolist()} are constant over all rows: their prior variance "
-                "is 1",
+                f"{noun_for(len(constant), 'column')} {quoted(constant)} {verb} constant over all "
+                f"rows, so {pronoun} prior variance is set to 1. Drop constant columns",
                 DegenerateDataWarning,
             )
         scale = np.diag(np.where(variances > 0, variances, 1.0))
@@ -206,9 +208,10 @@ class NormalInverseWishart:
         """Return the error message for a predictive density that is not proper."""
         d = len(self.mean)
         return (
-            f"no proper predictive density of {d} features from {self.degrees:g} degrees "
-            f"of freedom (more than {d - 1} are needed, and a scale of full rank): "
-            "collect more rows, drop constant or duplicated columns, or use a proper prior"
+            f"the predictive density of {counted(d, 'feature')} is not proper: it needs more than "
+            f"{d - 1:,} degrees of freedom, of which there are {self.degrees:g}, and a scale of "
+            "full rank. Collect more rows, drop constant or duplicated columns, or use a proper "
+            "prior"
         )
 
 
@@ -226,8 +229,8 @@ def prior_of_group(
     n_features = inputs.moments.n_features
     if len(prior.mean) != n_features:
         raise InvalidParameterError(
-            f"the NormalInverseWishart prior is of {len(prior.mean)} features, but there are "
-            f"{n_features}: give a mean and a scale of {n_features} features"
+            f"the NormalInverseWishart prior has {counted(len(prior.mean), 'feature')}, but the "
+            f"rows have {n_features:,}: give a mean and a scale of {n_features} features"
         )
     if prior.is_flat:
         return NormalInverseWishart.flat(n_features, n_means, prior.use)
@@ -251,7 +254,7 @@ def check_prior(prior: NormalInverseWishart) -> None:
     for numbers in (prior.mean, prior.scale, prior.mean_strength, prior.degrees):
         if not np.isfinite(numbers).all():
             raise InvalidParameterError(
-                "the NormalInverseWishart prior holds non-finite numbers: give finite ones"
+                "the NormalInverseWishart prior holds non-finite numbers: give finite numbers"
             )
     deviations = np.sqrt(np.maximum(np.diagonal(prior.scale), 0.0))
     unit = np.where(deviations > 0, deviations, 1.0)
@@ -274,8 +277,9 @@ def most_probable(
     for posterior in firsts:
         if not posterior.degrees + len(posterior.mean) + 1 + posterior.n_means > 0:
             raise InvalidParameterError(
-                f"the prior leaves {posterior.degrees:g} degrees of freedom, too few for a "
-                "posterior mode of the covariance: give the prior more degrees, or add rows"
+                f"with this prior, the posterior has {posterior.degrees:g} degrees of freedom, "
+                "which are too few for a posterior mode of the covariance: give the prior more "
+                "degrees, or add rows"
             )
     sigmas = np.stack([posterior.map_covariance for posterior in firsts])
     diagonals = np.diagonal(sigmas, axis1=1, axis2=2)

@@ -53,13 +53,13 @@ def check_priors(priors: Priors, *, at_mode: bool = False) -> None:
     """Raise if a value cannot be class priors, for any classes."""
     if isinstance(priors, str) and priors != "uniform":
         raise InvalidParameterError(
-            f"priors={priors!r}: expected None, 'uniform', an array (K,), {{label: prior}} or a "
-            "Dirichlet"
+            "priors must be None, 'uniform', an array (K,), {label: prior} or a Dirichlet, got "
+            f"{priors!r}"
         )
     if isinstance(priors, Dirichlet) and at_mode and priors.alpha < 1:
         raise InvalidParameterError(
-            f"{priors!r} does not give the priors a posterior mode: use alpha of at least 1 with "
-            "estimate='map', or another estimate"
+            f"with {priors!r}, the posterior of the priors may have no mode: with estimate='map', "
+            "use an alpha of at least 1, or use another estimate"
         )
 
 
@@ -111,7 +111,9 @@ def priors_among(present: Flags, priors: Floats) -> Floats:
 def _shares(weights: Floats) -> Floats:
     total = weights.sum()
     if not total > 0:
-        raise InvalidInputError("no class has any weight to estimate priors from: give priors")
+        raise InvalidInputError(
+            "no class has any weight to estimate the priors from: set priors"
+        )
     return np.asarray(weights / total)
 
 
@@ -119,16 +121,19 @@ def _checked(given: object, classes: Labels) -> Floats:
     try:
         pi = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidParameterError(f"priors={given!r} are not numbers") from None
+        raise InvalidParameterError(
+            f"priors={given!r} are not numbers: give one number for each class"
+        ) from None
     if pi.shape != classes.shape:
         raise InvalidParameterError(
-            f"priors has shape {pi.shape}, but there are {len(classes)} classes"
+            f"priors has shape {pi.shape}, but there are {len(classes)} classes: give one prior "
+            "for each class"
         )
     wrong = np.flatnonzero(~np.isfinite(pi) | (pi < 0))
     if wrong.size:
         label = classes[wrong].tolist()[0]
         raise InvalidParameterError(
-            f"the prior of class {label!r} is {pi[wrong[0]]:g}: a prior is a number of at least 0"
+            f"the prior of class {label!r} is {pi[wrong[0]]:g}: give a finite number of at least 0"
         )
     if not abs(pi.sum() - 1) <= TOLERANCE:
         raise InvalidParameterError(

@@ -62,7 +62,7 @@ class SemiSupervised:
             before = posterior
         warn(
             f"EM over rows without a label stopped after {MOST_STEPS} steps, while posteriors "
-            f"still changed by {change:.1g}: use a smaller weight for them",
+            f"still changed by {change:.1g}: use a smaller weight for these rows",
             NotConvergedWarning,
         )
         return total

@@ -36,7 +36,7 @@ from suffice.core.estimation.shrinkage import (
     Intensity,
     IntensityWord,
     Shrinkage,
-    check_share,
+    is_share,
 )
 from suffice.core.moments import Moments
 from suffice.core.power_transform import PowerTransform, check_power
@@ -177,8 +177,14 @@ class Settings:
         _check_covariance(self.covariance)
         _check_tied(self.tied)
         require_word(self.divisor, ("mle", "unbiased", "averaged"), "divisor")
-        if self.pooling is not None and not is_open(self.pooling):
-            check_share(self.pooling, "pooling")
+        if (
+            self.pooling is not None
+            and not is_open(self.pooling)
+            and not is_share(self.pooling)
+        ):
+            raise InvalidParameterError(
+                f"pooling must be None, a number from 0 to 1, or 'auto', got {self.pooling!r}"
+            )
         if self.shrinkage is not None and not isinstance(self.shrinkage, Shrinkage):
             Shrinkage(self.shrinkage)
         if isinstance(self.estimate, NormalInverseWishart):
@@ -324,14 +330,14 @@ class Settings:
         shrinks_correlations = self.intensity != 0 and target == "diagonal"
         if shrinks_correlations and self.covariance in ("diagonal", "spherical"):
             reasons.append(
-                f"shrinkage={self.intensity!r} has no effect: it shrinks correlations, and "
-                f"covariance={self.covariance!r} has none; leave it out, or shrink variances by "
-                "Shrinkage(0.5, target='sphere')"
+                f"shrinkage={self.intensity!r} has no effect, because it shrinks correlations and "
+                f"covariance={self.covariance!r} has none. Leave shrinkage out, or shrink the "
+                "variances by Shrinkage(0.5, target='sphere')"
             )
         if self.pooling is not None and self.tied_classes is True:
             reasons.append(
-                f"pooling={self.pooling!r} has no effect: all classes share one covariance "
-                "already; leave it out, or set tied=False"
+                f"pooling={self.pooling!r} has no effect, because all classes share one "
+                "covariance already: leave pooling out, or set tied=False"
             )
         return tuple(reasons)
 

@@ -74,22 +74,18 @@ class Shrinkage:
 
     def __post_init__(self) -> None:
         require_word(self.target, TARGETS, "the target of a Shrinkage")
-        if isinstance(self.intensity, str):
-            if self.intensity not in ("oas", "ledoit-wolf", "auto"):
-                raise InvalidParameterError(
-                    "shrinkage must be None, a number in [0, 1], 'oas', 'ledoit-wolf', 'auto' or "
-                    f"a Shrinkage, got {self.intensity!r}"
-                )
-        else:
-            check_share(self.intensity, "shrinkage")
+        words = ("oas", "ledoit-wolf", "auto")
+        is_word = isinstance(self.intensity, str) and self.intensity in words
+        if not is_word and not is_share(self.intensity):
+            raise InvalidParameterError(
+                "shrinkage must be None, a number from 0 to 1, 'oas', 'ledoit-wolf', 'auto' or a "
+                f"Shrinkage, got {self.intensity!r}"
+            )
 
 
-def check_share(value: object, name: str) -> None:
-    """Raise unless the value is a number in [0, 1]."""
-    if not is_number(value) or not 0 <= float(value) <= 1:
-        raise InvalidParameterError(
-            f"{name} must be None, 'auto' or a number in [0, 1], got {value!r}"
-        )
+def is_share(value: object) -> bool:
+    """Return whether the value is a number in [0, 1]."""
+    return is_number(value) and 0 <= float(value) <= 1
 
 
 def oas_intensity(weight: float, scatter: Floats, scale: Floats | None = None) -> float:

@@ -117,7 +117,7 @@ def simulated_error(
     """Return E[1 − max_k p(k | x)] by simulation; the bounds of pairs use the same rows."""
     if n_samples == 0:
         raise InvalidParameterError(
-            "n_samples=0: an error cannot be simulated without any rows; draw some"
+            "n_samples is 0, but an error cannot be simulated without rows: draw at least 1"
         )
     x, _ = model.sample(n_samples, rng)
     untempered = model.with_temperature(1.0)

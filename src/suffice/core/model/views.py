@@ -164,8 +164,8 @@ class Softened:
     @property
     def name(self) -> str:
         return (
-            f"{self.below.name}, with {self.share:g} times the variance of a fair coin added to "
-            "each indicator"
+            # a fair coin has variance 1/4
+            f"{self.below.name}, with {self.share / 4:g} added to the variance of each indicator"
         )
 
     def apply(self, x: Array) -> Floats:

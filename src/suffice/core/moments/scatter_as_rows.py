@@ -217,8 +217,9 @@ class RowScatter:
             same = places.get(key)
             if not same:
                 raise ForgetError(
-                    f"cannot forget row {i} of those given, in order of their classes: no row of "
-                    "its class has the same numbers and the same weight, so it was never added"
+                    f"cannot forget row {i} (counted from 0, in the order of the classes): no row "
+                    "of its class has the same numbers and weight, so this row was never added. "
+                    "Pass only rows that were added"
                 )
             kept[same.pop()] = False
         return replace(

@@ -33,8 +33,8 @@ def same_schema(a: Moments, b: Moments) -> tuple[Moments, Moments]:
         assert mixed is not None
         names = quoted([c.name for c in mixed.categories], 5)
         raise FeatureMismatchError(
-            f"one side has categories ({names}), the other has only numbers: collect both from "
-            "the same columns"
+            f"one side has categories ({names}), but the other has only numbers: collect both "
+            "from the same columns"
         )
     if a.schema == b.schema:
         return a, b

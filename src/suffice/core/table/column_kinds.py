@@ -143,6 +143,6 @@ def count_matrix(X: Any, columns: CountColumns, names: Sequence[str]) -> Array:
         own = [names[j] for j in columns.places]
         raise InvalidInputError(
             f"kinds counts {quoted(own, 5)} by {columns.pattern!r}, but not all of these columns "
-            f"hold numbers ({error}): name columns of counts"
+            f"hold numbers ({error}): name only columns that hold counts"
         ) from error
     return matrix

@@ -143,7 +143,7 @@ class CountRows:
         value = "NaN" if np.isnan(self.values[cell]) else "infinity"
         raise InvalidInputError(
             f"Input X contains {value}: row {int(row_of_cell[cell])}, column "
-            f"{int(self.columns[cell])}; sparse rows cannot have missing values, so drop such rows"
+            f"{int(self.columns[cell])}. Sparse rows cannot have missing values: drop such rows"
         )
 
     def refuse_cell(self, cell: int, names: Sequence[str] | None = None) -> NoReturn:
@@ -153,16 +153,17 @@ class CountRows:
         value = self.values[cell]
         if np.isnan(value):
             raise InvalidInputError(
-                f"Input X contains NaN: row {row}, column {name}; drop such rows, or write 0 where "
-                "nothing was counted"
+                f"Input X contains NaN: row {row}, column {name}. Drop such rows, or write 0 "
+                "where nothing was counted"
             )
         if np.isinf(value):
             raise InvalidInputError(
-                f"Input X contains infinity: row {row}, column {name}; drop such rows"
+                f"Input X contains infinity: row {row}, column {name}. Drop such rows"
             )
         raise InvalidInputError(
             f"Negative values in data passed to a model of counts: row {row}, column {name} holds "
-            f"{value:g}; a count is at least 0, so use GaussianNB for such columns"
+            f"{value:g}. A count is at least 0: correct the value, or use GaussianNB for such "
+            "columns"
         )
 
 

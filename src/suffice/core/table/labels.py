@@ -45,7 +45,7 @@ def as_labels(y: LabelsLike) -> Labels:
         labels = _unboxed(labels)
     if labels.dtype.kind not in "iubfU":
         raise InvalidInputError(
-            f"Unknown label type: {labels.dtype}; use integers, floats, booleans or text"
+            f"Unknown label type: {labels.dtype}. Use integers, floats, booleans or text"
         )
     return labels
 
@@ -67,7 +67,7 @@ def _refuse_trailing_zeros(labels: Iterable[Any]) -> None:
         if isinstance(label, str) and label.endswith("\0"):
             raise InvalidInputError(
                 f"row {row} of y is {quote(label)}: NumPy drops zero characters at the end of a "
-                "text, so that different labels would become equal; remove them"
+                "text, so different labels could become equal. Remove these characters"
             )
 
 
@@ -109,7 +109,8 @@ def _of_one_kind(a: Labels, b: Labels) -> tuple[Labels, Labels]:
             _refuse(
                 large_a,
                 large_b,
-                "integers on one side and floats, which cannot represent large ones exactly",
+                "integers on one side and floats on the other, and floats cannot represent large "
+                "integers exactly",
             )
         return a, b
     signed, unsigned = (a, b) if a.dtype.kind == "i" else (b, a)
@@ -123,7 +124,8 @@ def _of_one_kind(a: Labels, b: Labels) -> tuple[Labels, Labels]:
 def _refuse(a: Labels, b: Labels, difference: str) -> NoReturn:
     examples = [_example(labels.tolist()) for labels in (a, b) if len(labels)]
     raise InvalidInputError(
-        f"labels are {difference} ({' and '.join(map(repr, examples))}): convert one of them"
+        f"labels are {difference} ({' and '.join(map(repr, examples))}): convert the labels of "
+        "one side"
     )
 
 
@@ -158,21 +160,20 @@ def _encode_floats(y: Labels) -> tuple[Labels, Codes]:
     if not is_finite.all():
         row = int(np.argmin(is_finite))
         raise InvalidInputError(
-            f"Input y contains NaN or infinity (row {row}): drop those rows or label them"
+            f"Input y contains NaN or infinity (row {row}): drop such rows, or label them"
         )
     is_fractional = y != np.rint(y)
     if is_fractional.any():
         row = int(np.argmax(is_fractional))
         raise InvalidInputError(
-            f"Unknown label type: continuous (row {row} of y is {y[row]:g}); a classifier needs "
+            f"Unknown label type: continuous (row {row} of y is {y[row]:g}). A classifier needs "
             "discrete labels: bin the target first"
         )
     if len(y) and np.abs(y).max() >= _EXACT:
         row = int(np.argmax(np.abs(y)))
         raise InvalidInputError(
-            f"row {row} of y is {y[row]:.0f}: floats cannot represent every integer beyond "
-            "2⁵³, so different labels may be equal; convert them to integers of one sign, or "
-            "to text"
+            f"row {row} of y is {y[row]:.0f}: floats cannot represent every integer beyond 2⁵³, "
+            "so different labels may be equal: convert them to integers of one sign, or to text"
         )
     classes, codes = _encode_integers(y.astype(np.int64))
     return classes.astype(y.dtype), codes
@@ -209,7 +210,7 @@ def _unboxed(y: Labels) -> Labels:
         for row, value in enumerate(values):
             if is_empty(value):
                 raise InvalidInputError(
-                    f"Input y contains NaN: row {row} has no label; drop it or label it"
+                    f"Input y contains NaN: row {row} has no label. Drop the row, or label it"
                 )
     if str in types:
         _refuse_trailing_zeros(values)
@@ -218,7 +219,7 @@ def _unboxed(y: Labels) -> Labels:
     if labels is None or labels.ndim != 1:
         names = sorted(each.__name__ for each in types)
         raise InvalidInputError(
-            f"Unknown label type: y mixes {', '.join(names)}; convert the labels to one kind"
+            f"Unknown label type: y mixes {', '.join(names)}. Convert the labels to one type"
         )
     return labels
 
@@ -238,7 +239,9 @@ def two_codes(label_a: object, label_b: object, classes: LabelsLike) -> tuple[in
     a = code_of(label_a, classes)
     b = code_of(label_b, classes)
     if a == b:
-        raise InvalidInputError(f"name two different classes, not {label_a!r} twice")
+        raise InvalidInputError(
+            f"class {label_a!r} is named twice: name two different classes"
+        )
     return a, b
 
 

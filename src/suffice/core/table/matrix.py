@@ -6,7 +6,7 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 import numpy as np
 
 from suffice.core.table.foreign import device_of, is_foreign, namespace, to_numpy
-from suffice.core.text.lists import quoted
+from suffice.core.text.lists import quote, quoted
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.typing import Array, Codes, Flags, Floats, WeightsLike
 
@@ -149,24 +149,26 @@ def as_weights(weight: WeightsLike, n_rows: int) -> Floats | None:
     if isinstance(weight, np.ma.MaskedArray) and np.ma.is_masked(weight):
         row = int(np.argmax(np.ma.getmaskarray(weight)))
         raise InvalidInputError(
-            f"sample_weight of row {row} is masked: give every row a weight, 0 to leave it out"
+            f"sample_weight of row {row} is masked: give every row a weight; 0 leaves the row out"
         )
     w = _as_real(np.asarray(to_numpy(weight)))
     if w.ndim == 0:
         w = np.full(n_rows, float(w))
     if w.shape != (n_rows,):
         raise InvalidInputError(
-            f"sample_weight has shape {w.shape}, but there are {n_rows} rows"
+            f"sample_weight has shape {w.shape}, but there are {n_rows:,} rows: give one weight "
+            "for each row"
         )
     usable = np.isfinite(w) & (w >= 0)
     if not usable.all():
         row = int(np.argmin(usable))
         raise InvalidInputError(
-            f"sample_weight of row {row} is {w[row]}: weights must be finite and not negative"
+            f"sample_weight of row {row} is {w[row]:g}: give every row a finite weight of at least "
+            "0"
         )
     if n_rows and not w.any():
         raise InvalidInputError(
-            "sample_weight is zero for every row: at least one weight must be positive"
+            "sample_weight is zero for every row: give at least one row a positive weight"
         )
     if n_rows:
         _refuse_extreme(w)
@@ -199,8 +201,8 @@ def _refuse_extreme(w: Floats) -> None:
         is_finite = np.isfinite(w.sum())
     if not is_finite:
         raise InvalidInputError(
-            f"the sum of sample_weight overflows, the largest is {largest:.3g}: divide all "
-            "weights by a constant"
+            f"the sum of sample_weight overflows (the largest weight is {largest:.3g}): divide "
+            "all weights by a constant"
         )
 
 
@@ -219,8 +221,8 @@ def refuse_nonfinite(
             row, column = np.argwhere(unusable)[0]
             value = "NaN" if np.isnan(block[row, column]) else "infinity"
             raise InvalidInputError(
-                f"Input X contains {value}: row {lo + row}, column {column_name(names, column)}; "
-                "drop or impute such rows first"
+                f"Input X contains {value}: row {lo + row}, column {column_name(names, column)}. "
+                "Drop such rows, or impute their values first"
             )
 
 
@@ -238,13 +240,13 @@ def refuse_unusable(
         is_finite_alone = np.isfinite(4 * len(x) * np.square(float(largest[column])))
     if weight is not None and is_finite_alone:
         raise InvalidInputError(
-            f"products of sample_weight and squares overflow: the largest weight is "
-            f"{weight.max():.3g}, column {column_name(names, column)} reaches "
-            f"{largest[column]:.3g}; divide all weights by a constant"
+            "the products of sample_weight and squared values overflow: the largest weight is "
+            f"{weight.max():.3g}, and column {column_name(names, column)} reaches "
+            f"{largest[column]:.3g}. Divide all weights by a constant"
         )
     raise InvalidInputError(
         f"Input X contains infinity after squaring: column {column_name(names, column)} reaches "
-        f"{largest[column]:.3g}; rescale it"
+        f"{largest[column]:.3g}: rescale the column"
     )
 
 
@@ -306,9 +308,11 @@ def column_position(
         return list(names).index(column)
     if names:
         raise InvalidParameterError(
-            f"no {what} {column!r}: there are {n}, {quoted(names, 12)}"
+            f"there is no {what} {column!r}: name one of {quoted(names, 12)}"
         )
-    raise InvalidParameterError(f"no {what} {column!r}: there are {n}")
+    raise InvalidParameterError(
+        f"there is no {what} {column!r}: give a number from 0 to {n - 1}"
+    )
 
 
 def column_names(x: object) -> tuple[str, ...] | None:
@@ -329,8 +333,8 @@ def refuse_twins(names: Sequence[str]) -> None:
         return
     twin = next(name for j, name in enumerate(names) if name in names[:j])
     raise InvalidInputError(
-        f"X has {names.count(twin)} columns {twin!r}, and a column is found by its name: rename "
-        "all but one"
+        f"X has {names.count(twin)} columns called {twin!r}, and columns are found by name: "
+        "rename all but one"
     )
 
 
@@ -347,16 +351,37 @@ def _frame_to_numpy(x: Any) -> Array:
 
 def _as_floats(matrix: Array, names: tuple[str, ...] | None) -> Array:
     if matrix.dtype.kind == "c":
-        raise InvalidInputError("Complex data not supported: X must be real")
+        raise InvalidInputError(
+            "Complex data not supported: X must be real, so pass real and imaginary parts as "
+            "separate columns"
+        )
     try:
         return matrix.astype(np.float64)
     except (TypeError, ValueError):
         for j, column in enumerate(matrix.T):
-            try:
-                column.astype(np.float64)
-            except (TypeError, ValueError) as error:
-                raise InvalidInputError(
-                    f"column {column_name(names, j)} is not numeric ({error}): drop it or "
-                    "encode it as numbers"
-                ) from error
+            refuse_text(column, column_name(names, j))
         raise
+
+
+def refuse_text(column: Array, name: str) -> None:
+    """Raise an error that names the first cell that is not a number, if there is one."""
+    try:
+        column.astype(np.float64)
+    except (TypeError, ValueError):
+        for row, cell in enumerate(column.tolist()):
+            if not _is_number(cell):
+                raise InvalidInputError(
+                    f"column {name} must hold numbers, but row {row} holds {quote(cell)}: drop the "
+                    "column, or encode it as numbers"
+                ) from None
+        raise
+
+
+def _is_number(cell: object) -> bool:
+    if cell is None:  # a missing value
+        return True
+    try:
+        float(cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True

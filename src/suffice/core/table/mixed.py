@@ -18,7 +18,7 @@ from suffice.core.table.schema import (
     Number,
     Schema,
 )
-from suffice.core.text.lists import quote, quoted
+from suffice.core.text.lists import noun_for, quote, quoted
 from suffice.errors import (
     FeatureMismatchError,
     InvalidInputError,
@@ -93,7 +93,8 @@ def _values_under(
     lacking = [c.name for c in used if c.name not in column_of]
     if lacking:
         raise FeatureMismatchError(
-            f"X lacks the column {quoted(lacking, 5)} that the model was fitted to"
+            f"X lacks the {noun_for(len(lacking), 'column')} {quoted(lacking, 5)} that the model "
+            "reads: pass a table with all columns of the fit"
         )
     values: list[Floats | Levels | None] = []
     for column in schema.columns:
@@ -185,7 +186,8 @@ def category_of_counts(
         return column
     for first, second in twins(levels):
         warn(
-            f"column {name!r}: levels {first!r} and {second!r} differ only by blanks or case",
+            f"column {name!r}: levels {first!r} and {second!r} differ only by blanks or case: if "
+            "they mean the same, write them in one way",
             ReadingWarning,
         )
     return column
@@ -258,7 +260,7 @@ def _array_values(column: Array, *, as_levels: bool) -> Floats | Levels:
         return np.array([np.nan if is_empty(v) else v for v in values], np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
-            f"a column of the array holds neither numbers nor text ({error}): drop it"
+            f"a column of the array holds neither numbers nor text ({error}): drop this column"
         ) from error
 
 
@@ -279,7 +281,7 @@ def _pandas_values(column: Any, *, as_levels: bool) -> Floats | Levels:
         codes, uniques = column.factorize()
     except (TypeError, NotImplementedError) as error:
         raise InvalidInputError(
-            f"column {column.name!r} holds neither numbers nor levels ({error}): drop it"
+            f"column {column.name!r} holds neither numbers nor text ({error}): drop this column"
         ) from error
     distinct = uniques.tolist()
     if distinct and not as_levels and are_numbers(distinct):
@@ -440,7 +442,7 @@ def _categorical_names(
     if unknown:
         raise FeatureMismatchError(
             f"categorical names {quoted(sorted(unknown), 5)}, but the columns are "
-            f"{quoted(names, 12)}"
+            f"{quoted(names, 12)}: name columns of X"
         )
     return chosen
 
@@ -450,6 +452,7 @@ def _refuse_text(name: str, value: Levels) -> None:
     code = texts[0] if texts else 0
     row = int(np.argmax(value.codes == code))
     raise InvalidInputError(
-        f"column {name!r} holds numbers in the model and text here (row {row}: "
-        f"{quote(value.levels[code])}): convert it, or name it in categorical=[...] at fit"
+        f"column {name!r} held numbers when the model was fitted, but row {row} holds "
+        f"{quote(value.levels[code])}: convert the column to numbers, or name it in "
+        "categorical=[...] when you fit the model"
     )

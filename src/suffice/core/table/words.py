@@ -91,5 +91,5 @@ def _text_in(cell: object, row: int, name: str) -> str:
     if cell is None or is_nan or type(cell).__name__ == "NAType":  # a pandas frame
         return ""
     raise InvalidInputError(
-        f"row {row}, column {name!r} holds {cell!r}, which is not text: convert the column to text"
+        f"column {name!r} must hold texts, but row {row} holds {cell!r}: convert the column to text"
     )

@@ -27,8 +27,9 @@ class LateValuesError(InvalidInputError):
         self.column = column
         self.reason = reason
         super().__init__(
-            f"{label}: column {column!r} {reason}, and the rows cannot be read again: save them to "
-            "a file, or name the features, or name the column as an id or as one to ignore"
+            f"{label}: column {column!r} {reason}, and the rows cannot be read again: save them "
+            "to a file, or say how to use the column with --feature, --id or --ignore (Columns in "
+            "Python)"
         )
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str, str]]:

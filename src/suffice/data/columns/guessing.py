@@ -84,8 +84,8 @@ def check_target(column: pl.Series, label: str, columns: Columns) -> None:
         raise InvalidInputError(f"{label}: the target {name!r} is empty: name another column")
     if kind == OTHER:
         raise InvalidInputError(
-            f"{label}: the target {name!r} holds {column.dtype}: labels must be text, integers or "
-            "Booleans"
+            f"{label}: the target {name!r} holds {column.dtype}: convert the labels to text, "
+            "integers or Booleans"
         )
     n_distinct = values.n_unique()
     if kind == NUMBER and columns.target_kind is None:
@@ -126,7 +126,7 @@ def _refuse_measurements(name: str, values: pl.Series, n_distinct: int, label: s
     if may_have_parts and not has_parts and (values.abs() >= 2**53).any():
         raise InvalidInputError(
             f"{label}: the target {name!r} holds numbers beyond 2⁵³, where different labels may "
-            "become equal: put a letter before each"
+            "become equal: put a letter before each label"
         )
     is_many = n_distinct > _MANY_CLASSES and n_distinct > len(values) / 10
     if has_parts or is_many:
@@ -136,7 +136,7 @@ def _refuse_measurements(name: str, values: pl.Series, n_distinct: int, label: s
 def _refuse_regression(name: str, n_distinct: int, label: str) -> None:
     raise InvalidInputError(
         f"{label}: the target {name!r} holds {n_distinct:,} distinct numbers, which looks like "
-        "regression: cut it into a few classes first, for example with polars: "
+        "regression: cut the target into a few classes first, for example with polars: "
         f"df.with_columns(pl.col({name!r}).qcut(3, labels=['low', 'middle', 'high'])). If the "
         "numbers are names of classes, add --target-kind class (Columns(target_kind='class') in "
         "Python)"

@@ -104,19 +104,25 @@ def refuse_other_columns(
     types = frame.schema
     for name in expected_types:
         if name not in types:
-            msg = f"{label} lacks the column {name!r} that {first} has: all parts must have it"
+            msg = (
+                f"{label} lacks the column {name!r} that {first} has: all parts must have the "
+                "same columns"
+            )
             raise InvalidInputError(msg)
     for name in types:
         if name not in expected_types:
-            msg = f"{first} lacks the column {name!r} that {label} has: all parts must have it"
+            msg = (
+                f"{first} lacks the column {name!r} that {label} has: all parts must have the "
+                "same columns"
+            )
             raise InvalidInputError(msg)
     for name, dtype in expected_types.items():
         kind = _contents_of(types[name])
         wanted = _contents_of(dtype)
         if kind != wanted and EMPTY not in (kind, wanted):
             raise InvalidInputError(
-                f"column {name!r} holds {kind} in {label} but {wanted} in {first}: make them "
-                "alike, or leave one out"
+                f"column {name!r} holds {kind} in {label} but {wanted} in {first}: convert one of "
+                "them, or leave the column out"
             )
 
 

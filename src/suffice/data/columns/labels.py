@@ -81,9 +81,9 @@ class LabelMerge:
         for name in classes.tolist():
             if name not in _LONG_FORMS:
                 raise InvalidInputError(
-                    f"{label}: label {quote(name)} is neither yes nor no, but the first labels "
-                    "are, and 'y' was merged into 'yes': correct this label, or write all labels "
-                    "in one spelling"
+                    f"{label}: label {quote(name)} means neither yes nor no. The first labels all "
+                    "do, so 'y' was merged into 'yes'. Correct this label, or write all labels in "
+                    "one spelling"
                 )
 
     def require_applied(self, classes: Labels, label: str) -> None:

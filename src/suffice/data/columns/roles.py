@@ -196,8 +196,8 @@ def roles_for_texts(
     unused = [name for name in source.sample.columns if name not in used]
     if unused:
         warn(
-            f"only the words of {text!r} are learnt from: {noun_for(len(unused), 'column')} "
-            f"{quoted(unused, 5)} left out",
+            f"fit uses only the words of column {text!r} and leaves out "
+            f"{noun_for(len(unused), 'column')} {quoted(unused, 5)}",
             UnusedDataWarning,
         )
     return Roles(
@@ -317,7 +317,7 @@ def _refuse_nothing(source: Source) -> None:
         )
     if source.sample.is_empty():
         raise InvalidInputError(
-            f"{source.label} has columns but no rows: nothing to learn from"
+            f"{source.label} has columns but no rows, so there is nothing to learn from"
         )
 
 
@@ -368,8 +368,9 @@ def _refuse_unclear(
         if odd is not None:
             raise InvalidInputError(
                 f"{source.label}: column {name!r} mixes numbers and text such as {quote(odd.text)} "
-                f"in row {odd.row:,}: correct it, declare {quote(odd.text)} as missing, name the "
-                "column as categorical, or ignore it"
+                f"in row {odd.row:,} (counted from 0). Correct the cell, or declare "
+                f"{quote(odd.text)} as missing with --na. If the column holds categories, name it "
+                "with --categorical; otherwise leave it out with --ignore"
             )
 
 
@@ -407,8 +408,8 @@ def _check_numeric(sample: pl.DataFrame, names: Iterable[str], label: str) -> No
         if len(values):
             example = quote(values[0]) if kind == TEXT else values.dtype
             raise InvalidInputError(
-                f"{label}: column {name!r} must hold numbers, but holds {example}: correct it, "
-                "declare that value as missing, or encode the column as numbers"
+                f"{label}: column {name!r} must hold numbers, but holds {example}: correct the "
+                "cell, declare this value as missing, or encode the column as numbers"
             )
 
 

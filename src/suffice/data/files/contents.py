@@ -70,7 +70,9 @@ def _in_zip(path: Path) -> IO[bytes]:
     archive = zipfile.ZipFile(path)
     names = [name for name in archive.namelist() if not name.endswith("/")]
     if len(names) != 1:
-        msg = f"{path} holds {len(names)} files: unpack it, and name those to read"
+        msg = (
+            f"{path} holds {len(names)} files: unpack the archive, and name the files to read"
+        )
         raise InvalidInputError(msg)
     return archive.open(names[0])
 
@@ -98,8 +100,8 @@ def head_of(path: Path | str) -> bytes:
 def refuse_long_line(label: str, line: int) -> NoReturn:
     """Raise the error for a line that is too long for a table."""
     raise InvalidInputError(
-        f"{label}: line {line:,} is longer than {LONGEST_LINE >> 20} MiB, which is the limit: "
-        "check that the file is a text table with one row on each line"
+        f"{label}: line {line:,} is longer than the limit of {LONGEST_LINE >> 20} MiB: check that "
+        "the file is a text table with one row on each line"
     )
 
 

@@ -233,7 +233,7 @@ def folder_values_of(paths: Sequence[Path | str], root: str | None) -> pl.DataFr
         if values.keys() != cells[0].keys():
             raise InvalidInputError(
                 f"the folders of {path} name {quoted(list(values), 5)}, and those of {paths[0]} "
-                f"name {quoted(names, 5)}: all must name the same columns"
+                f"name {quoted(names, 5)}: all folders must name the same columns"
             )
     if not names:
         return pl.DataFrame()

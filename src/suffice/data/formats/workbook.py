@@ -29,14 +29,14 @@ def workbook_table(path: Path | str, text: TextFormat) -> TypedTable:
     except fastexcel.FastExcelError as error:
         reason = str(error).splitlines()[0]
         raise InvalidInputError(
-            f"{path} cannot be read as a workbook ({reason}): open it and save the sheet as CSV"
+            f"{path} cannot be read as a workbook ({reason}): open the file in a spreadsheet "
+            "program, and save the sheet as CSV"
         ) from error
     remarks: tuple[str, ...] = ()
     if len(sheets) > 1:
         others = quoted(sheets[1:])
         remarks = (
-            f"{path} has {len(sheets)} sheets: the rows are those of {sheets[0]!r}, and not of "
-            f"{others}",
+            f"{path} has {len(sheets)} sheets, and only {sheets[0]!r} is read, not {others}",
         )
     if header_row is None:
         frame.columns = [f"column_{j}" for j in range(frame.width)]

@@ -42,7 +42,9 @@ def chunk_source(chunks: Iterable[object], label: str = "the iterable") -> Sourc
     rest = iter(chunks)
     first = next(rest, None)
     if first is None:
-        raise InvalidInputError("the iterable gives no chunk: nothing to learn from")
+        raise InvalidInputError(
+            "the iterable yields no chunk, so there are no rows to learn from"
+        )
     whole = chain([first], rest)
     if is_frame(first):
         frames = (collected(frame) for frame in whole)

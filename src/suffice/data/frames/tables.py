@@ -48,7 +48,7 @@ def batch_source(
         if n_rows >= SAMPLE_ROWS:
             break
     if not first:
-        raise InvalidInputError(f"{label} gives no rows: nothing to learn from")
+        raise InvalidInputError(f"{label} yields no rows, so there is nothing to learn from")
     alike = _alike(first, first[0], label)
     sample = pl.concat(alike, how="vertical_relaxed").head(SAMPLE_ROWS)
     scans = partial(scans_of, chain(first, rest), sample, label)

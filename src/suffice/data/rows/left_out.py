@@ -33,10 +33,14 @@ class RowsRead:
             new_levels=dict(Counter(self.new_levels) + Counter(other.new_levels)),
         )
 
-    def warn(self, outcome: str = "left out") -> None:
+    def warn(self, *, predicting: bool = False) -> None:
         """Warn about the rows that could not be used."""
         rows = counted(self.rows, "row")
         if self.unusable:
+            is_one = self.unusable == 1
+            outcome = "is left out" if is_one else "are left out"
+            if predicting:
+                outcome = f"{'has' if is_one else 'have'} no prediction"
             reason = "too far from all classes"
             if self.by_column:
                 reason = f"no usable value in {_counted(self.by_column)}"
@@ -103,6 +107,7 @@ def refuse_infinite_cells(column: pl.Series, name: str, label: str, first_row: i
 
 def _infinity(label: str, row: int, column: str) -> str:
     return (
-        f"{label} contains infinity: row {row:,}, column {column!r}; correct the cell, drop the "
-        "row, or declare the value as missing"
+        f"{label} contains infinity: row {row:,} (counted from 0), column {column!r}. Correct the "
+        "cell, or drop the row. In a text file, you can also declare the value as missing with "
+        "--na (TextFormat(na_values=…) in Python)"
     )

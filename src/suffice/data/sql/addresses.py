@@ -36,13 +36,13 @@ def _explained(error: Exception, label: str) -> SufficeError:
     reason = text.splitlines()[0] if text else type(error).__name__
     if type(error).__name__ in _CANCELLED or reason == "interrupted":
         return DatabaseError(
-            f"the query over {label} was cancelled ({reason}): nothing of it was kept; run it "
-            "again, with more time if a limit stopped it"
+            f"the query over {label} was cancelled ({reason}), and nothing of the result was "
+            "kept: run the query again, and allow more time if a limit stopped it"
         )
     if _is_lost_connection(error, reason):
         return DatabaseError(
-            f"the connection was lost while reading {label} ({reason}): nothing of it was kept; "
-            "connect again and repeat"
+            f"the connection was lost while reading {label} ({reason}), and nothing of the result "
+            "was kept: connect again and repeat the call"
         )
     return InvalidInputError(f"{label} cannot be read: the database says {reason!r}")
 

@@ -194,8 +194,8 @@ class TableSource:
         for name, count in zip(names, answer, strict=True):
             if count:
                 raise InvalidInputError(
-                    f"{self.label}: column {name!r} holds text among its numbers: correct it, or "
-                    "ignore the column"
+                    f"{self.label}: column {name!r} holds text among its numbers: correct the "
+                    "cells, or leave the column out"
                 )
 
     def _typed(self, columns: ColumnTypes) -> Expression:

@@ -66,7 +66,7 @@ def place_for(
 ) -> tuple[Place, str]:
     """Return where to sum, and why; ``only_from_rows`` names what needs the rows."""
     if only_from_rows and place == "database":
-        msg = f"{only_from_rows} are not summed inside a database: use on='local'"
+        msg = f"{only_from_rows} cannot be summed inside a database: use on='local'"
         raise InvalidParameterError(msg)
     if place != "auto":
         return place, "set by the user"
@@ -99,7 +99,10 @@ def frames_of_query(backend: Backend, rows: Expression, n_rows: int) -> Iterator
         return
     for name, dtype in rows.schema().items():
         if dtype.is_interval():  # polars would panic on intervals
-            raise InvalidInputError(f"column {name!r} holds intervals: leave it out")
+            raise InvalidInputError(
+                f"column {name!r} holds intervals, which cannot be used as numbers: leave the "
+                "column out"
+            )
     with _without_deprecations():
         reader = backend.to_pyarrow_batches(rows, chunk_size=n_rows)
         batch = next(reader, None)
@@ -219,7 +222,8 @@ def _stored(values: Sequence[object], name: str, dtype: IbisType) -> pl.Series:
         return pl.Series(name, values, pl.Binary)
     names = " and ".join(sorted(kind.__name__ for kind in kinds))
     raise InvalidInputError(
-        f"column {name!r} is declared as {dtype}, and holds {names}: correct it, or leave it out"
+        f"column {name!r} is declared as {dtype}, but holds {names}: correct the cells, or leave "
+        "the column out"
     )
 
 
@@ -227,7 +231,7 @@ def _moment(text: str, name: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        msg = f"column {name!r} holds {quote(text)} among its dates: write them as 2026-11-16"
+        msg = f"column {name!r} holds {quote(text)} among its dates: write all dates as 2026-11-16"
         raise InvalidInputError(msg) from error
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
@@ -243,7 +247,9 @@ def _from_any_thread(backend: Backend) -> Callable[[], Backend]:
         if threading.get_ident() == owner:
             return backend
         if not path:
-            msg = "a table in the memory of SQLite cannot be streamed: put it into a file"
+            msg = (
+                "a table in the memory of SQLite cannot be streamed: write the table to a file"
+            )
             raise InvalidInputError(msg)
         # The writer of predictions may request batches from other threads, one at a time.
         return type(backend).from_connection(sqlite_file(Path(path)))

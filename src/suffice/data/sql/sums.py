@@ -19,6 +19,7 @@ from suffice.core.moments.scatter import (
     Storage,
 )
 from suffice.core.moments.two_sum import two_sum
+from suffice.core.text.lists import counted
 from suffice.data.columns.kinds import NUMBER, kind_of_type
 from suffice.data.columns.roles import Roles
 from suffice.data.rows.left_out import RowsRead
@@ -321,8 +322,8 @@ class TableSums:
         infinite = self._counted({name: is_infinite(self.table[name]) for name in suspects})
         for name, count in infinite.items():
             raise InvalidInputError(
-                f"{self.label} contains infinity: {count:,} cells of column {name!r}; correct "
-                "them, drop their rows, or set them to NULL"
+                f"{self.label} contains infinity in {counted(count, 'cell')} of column {name!r}: "
+                "correct the cells, drop their rows, or set the cells to NULL"
             )
 
     def _counted(self, conditions: Mapping[str, Expression]) -> dict[str, int]:
@@ -341,8 +342,9 @@ class TableSums:
         n_negative = int(answer.get_column(NEGATIVE).sum())
         if n_negative:
             raise InvalidInputError(
-                f"{self.label}: {n_negative:,} values of the weight column "
-                f"{self.roles.weight!r} are negative: correct them, or leave those rows out"
+                f"{self.label}: the weight column {self.roles.weight!r} holds "
+                f"{counted(n_negative, 'negative value')}: correct the weights, or leave these "
+                "rows out"
             )
         counts = _numbers(answer, [SEEN])[:, 0].astype(np.intp)
         if not counts.sum():
@@ -350,7 +352,7 @@ class TableSums:
         overflowing = np.flatnonzero(~np.isfinite(sums.squares).all(axis=0))
         if len(overflowing):
             name = self.roles.features[int(overflowing[0])]
-            msg = f"{self.label}: the squares of column {name!r} overflow: rescale it"
+            msg = f"{self.label}: the squares of column {name!r} overflow: rescale the column"
             raise InvalidInputError(msg)
         classes, codes = encoded(answer.get_column(LABEL))
         order = np.argsort(codes)

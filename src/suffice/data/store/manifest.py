@@ -307,15 +307,18 @@ class Manifest:
             for other in (by_address, by_content):
                 if other not in (None, partition):
                     raise InvalidInputError(
-                        f"{path} is already counted in the partition {other!r}: name that "
-                        "partition, or remove it"
+                        f"{path} is already counted in the partition {other!r}: add the file to "
+                        "that partition, or remove that partition first"
                     )
             partition_of[stamp.content] = partition
             changes[partition].contents[now.address] = stamp.content
             if by_content is None and stamp.content not in withdrawn:
                 changes[partition].new.append(stamp)
             elif by_content is None and warns:
-                warn(f"{path} was withdrawn, and is not counted: replace {partition!r} by it")
+                warn(
+                    f"{path} was withdrawn from the store, so it is not counted. To count it "
+                    f"again, replace the partition {partition!r} with this file"
+                )
         return changes
 
     def outdated(self, partition: str, changes: Changes) -> list[Entry]:

@@ -54,7 +54,7 @@ class _Folder:
         root = followed(self.path)
         if root.exists() and not root.is_dir():
             raise InvalidParameterError(
-                f"{self.path} is a file, and a store is a folder: name another place"
+                f"{self.path} is a file, but a store is a folder: name another place"
             )
         root.mkdir(parents=True, exist_ok=True)
         with (self.path / "lock").open("ab") as lock:

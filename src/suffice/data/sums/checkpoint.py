@@ -190,8 +190,8 @@ class Checkpoint:
             now = self._question.get(name)
             if before != now:
                 raise CheckpointError(
-                    f"the checkpoint {self.path} was made with {name} {before!r}, which is now "
-                    f"{now!r}: use the same value, or remove the checkpoint to start again"
+                    f"the checkpoint {self.path} was made with {name} {before!r}, but this call "
+                    f"has {now!r}: use the same value, or remove the checkpoint to start again"
                 )
 
     def _refuse_changed_files(self) -> None:

@@ -121,13 +121,13 @@ def _has_header(
     if kind == "row":
         remark = (
             f"the first line of {label} ({cells}) looks like a row, so the columns are called "
-            "column_0, …; if it is a header, set --header"
+            "column_0, …. If this line is a header, set --header"
         )
         return False, [remark]
     if kind == "perhaps names":
         remark = (
-            f"the first line of {label} ({cells}) is read as column names; if it is a row, set "
-            "--no-header"
+            f"the first line of {label} ({cells}) is read as column names. If this line is a row, "
+            "set --no-header"
         )
         return True, [remark]
     return True, []

@@ -34,10 +34,9 @@ class LateCodeError(InvalidInputError):
         self.cell = cell
         self.line = line
         super().__init__(
-            f"{label}: column {column!r} holds {quote(cell)} in line {line:,}, a code that would "
-            "lose its zeros as a number like those of its first rows: name the column as "
-            "categorical, or, if it is the target, say that the target holds classes "
-            "(--target-kind class)"
+            f"{label}: column {column!r} holds {quote(cell)} in line {line:,}, but numbers in its "
+            "first rows. Read as a number, this code would lose its zeros. Name the column with "
+            "--categorical; if it is the target, use --target-kind class"
         )
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, int]]:
@@ -74,8 +73,8 @@ def row_blocks(
     n_short = len(ends.short_lines)
     have = "1 line has" if n_short == 1 else f"{n_short:,} lines have"
     warn(
-        f"{label}: {have} fewer fields than there are columns (the first is line {first:,}): the "
-        "absent fields count as missing values",
+        f"{label}: {have} fewer fields than there are columns. The first such line is line "
+        f"{first:,}. The absent fields count as missing values",
         ReadingWarning,
     )
 
@@ -279,12 +278,12 @@ class _RowEnds:
 
     def _refuse_long_row(self, line: int, n_fields: int) -> None:
         raise InvalidInputError(
-            f"{self._label}: line {self._line + line:,} has {counted(n_fields, 'field')}, but "
-            f"the table has {counted(self._width, 'column')}: quote cells that hold "
-            f"{self._separator!r}; if lines stand before the table, skip them with --skip-rows "
-            "N; if the line is a comment, name its beginning with --comment; if another "
-            "character separates cells, name it with --delimiter. In Python, these options are "
-            "fields of TextFormat"
+            f"{self._label}: line {self._line + line:,} has {counted(n_fields, 'field')}, but the "
+            f"table has {counted(self._width, 'column')}. If cells hold {self._separator!r}, "
+            "quote these cells. If another character separates the cells, name this character "
+            "with --delimiter. If the table begins further below, use --skip-rows N. If the line "
+            "is a comment, name its beginning with --comment. In Python, these options are fields "
+            "of TextFormat"
         )
 
     def _refuse_codes(self, data: bytes) -> None:
@@ -318,8 +317,8 @@ class _RowEnds:
 
     def _refuse_quote(self, line: int) -> None:
         raise InvalidInputError(
-            f"{self._label}: line {self._line + line:,} opens a quote that is not closed in "
-            "its cell, which would make the next rows part of the cell: close it, or write "
+            f"{self._label}: line {self._line + line:,} opens a quote that is not closed in its "
+            "cell, so the next rows would become part of the cell: close the quote, or write "
             '"" for a quote in a cell'
         )
 

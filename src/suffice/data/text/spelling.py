@@ -284,9 +284,10 @@ def _are_plain(cells: pl.Series) -> bool:
 
 def _other_notation(notation: Notation, cell: str, row: int) -> str:
     """Return how a cell's notation differs from that of the numbers in the model's fit."""
+    fitted = "plain numbers" if notation.is_plain else f"numbers with {notation.described}"
     return (
-        f"holds {quote(cell)} in row {row:,}, which is not written like the numbers of the fit: "
-        f"they have {notation.described}; write the column in that way, or name the marks of this "
+        f"holds {quote(cell)} in row {row:,} (counted from 0), but the model was fitted to "
+        f"{fitted}: write the column in the same way, or name the marks of this "
         "file with --decimal and --thousands (TextFormat(decimal=…, thousands=…) in Python)"
     )
 
@@ -298,9 +299,9 @@ def _dates_by(form: str, column: pl.Series) -> Words:
         return Words(partial(dates, form=form), date=form)
     row = int((~fits).arg_max() or 0)
     return Words(
-        doubt=f"holds {quote(column[row])} in row {row:,}, which is not a date in the format "
-        f"{form!r} of the training data: write all dates as 2024-01-31 there and here, "
-        "or in the same way"
+        doubt=f"holds {quote(column[row])} in row {row:,} (counted from 0), which is not a date in "
+        f"the format {form!r} of the training data: write the dates of both files in the same way, "
+        "such as 2024-01-31"
     )
 
 
@@ -490,8 +491,8 @@ def _words(column: pl.Series, cells: pl.Series) -> Words:
     if len(units) > 1:
         row = column.str.ends_with(units[1]).arg_max() or 0
         return Words(
-            doubt=f"mixes the units {quoted(units)}, the second in row {row:,} "
-            f"({quote(column[row])}): convert all numbers to one unit"
+            doubt=f"mixes the units {quoted(units)}: row {row:,} (counted from 0) holds "
+            f"{quote(column[row])}. Convert all numbers to one unit"
         )
     form = date_format_of(cells)
     if form in ("", EITHER):
@@ -553,8 +554,8 @@ def _two_ways(column: pl.Series, text: TextFormat) -> str:
     other = cells[(~best).arg_max() or len(cells) - 1]
     row = column.index_of(other) or 0
     return (
-        f"writes numbers in two ways, {quote(cells[0])} and {quote(other)} in row {row:,}: "
-        "write all in one way"
+        f"writes numbers in two ways, {quote(cells[0])} and {quote(other)} in row {row:,} (counted "
+        "from 0): write all numbers in one way"
     )
 
 
@@ -611,8 +612,8 @@ def sentinel_remarks(cells: pl.DataFrame) -> Iterator[str]:
             if times > 1 and _is_far_from_others(column, sentinel):
                 yield (
                     f"column {name!r} holds {sentinel} in {times:,} of the first rows, far from "
-                    f"its other numbers: if it stands for a missing value, add --na {sentinel} "
-                    f"(TextFormat(na_values=[{sentinel!r}]) in Python)"
+                    "its other numbers: if this number stands for a missing value, add --na "
+                    f"{sentinel} (TextFormat(na_values=[{sentinel!r}]) in Python)"
                 )
 
 

@@ -236,7 +236,8 @@ def _refuse_many_texts(cells: pl.DataFrame, label: str) -> None:
     if n_texts > MOST_TEXT_COLUMNS:
         raise InvalidInputError(
             f"{label} has {n_texts:,} columns that are not plain numbers, and at most "
-            f"{MOST_TEXT_COLUMNS:,} are read: select the columns that matter, or write numbers"
+            f"{MOST_TEXT_COLUMNS:,} are read: select the columns that matter, or write them as "
+            "plain numbers"
         )
 
 

@@ -49,11 +49,13 @@ NUMBERS: Mapping[CaveatCode, str] = {
     "impossible": "SF213",
 }
 Severity: TypeAlias = Literal["serious", "minor"]
-MOST_COLUMNS = 3  # with more suspicious columns than this, one caveat covers all of them
-FEW_ROWS = 100  # with fewer rows, the error is known only roughly
-# a larger share of misclassified rows, of all rows or of a class, leads to a caveat
+MOST_COLUMNS = 3  # above this number of suspicious columns, a single caveat names all of them
+FEW_ROWS = 100  # with fewer rows, a caveat says that the error is known only roughly
+# largest share of misclassified rows, of all rows or of a class, without a caveat
 OFTEN = 1 / 3
-FEW_OF_A_CLASS = 10  # with fewer rows, the recall of a class is very uncertain
+FEW_OF_A_CLASS = (
+    10  # with fewer rows of a class, a caveat says that its recall is very uncertain
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class Caveat:
 
 
 def caveats_of_rows(X: RowsLike, y: LabelsLike, *, grouped: bool) -> tuple[Caveat, ...]:
-    """Return the caveats found in the rows; ``grouped`` if folds hold out whole groups."""
+    """Return the caveats on the rows; ``grouped`` says whether folds hold out whole groups."""
     return caveats_of_checks(data_checks(X, y, dates_in(X)), grouped=grouped)
 
 
@@ -116,9 +118,9 @@ def caveats_of_checks(checks: DataChecks, *, grouped: bool) -> tuple[Caveat, ...
 
 
 def _on_equal_rows(checks: DataChecks) -> tuple[Caveat, ...]:
-    """Return a caveat on the best possible accuracy, if equal rows have different classes."""
+    """Return a caveat on the best possible accuracy if equal rows have different classes."""
     share = checks.n_separable / checks.n_rows
-    most = math.ceil(1000 * share) / 1000  # rounded up, so that it stays a bound
+    most = math.ceil(1000 * share) / 1000  # rounded up, so that it stays an upper bound
     if most == 1:
         return ()
     sentence = (
@@ -155,7 +157,7 @@ def caveats_of_posteriors(
 def caveats_of_choice(
     name: str, error: float, choice: ChoiceEstimate | None
 ) -> tuple[Caveat, ...]:
-    """Return the caveat on an unstable choice: no fold repeats it, or it has a larger error."""
+    """Return the caveat on a choice that no fold repeats, or that makes the error larger."""
     if choice is None or choice.n_rows:
         return ()
     n_folds = len(choice.choices)
@@ -171,8 +173,8 @@ def caveats_of_choice(
     if error >= choice.low:
         others = listed(sorted({*choice.choices}))
         sentence = (
-            "The choice of the model is unstable: if it is repeated for every fold, "
-            f"{name} is chosen in none of {n_folds} folds, but {others}."
+            f"The choice of the model is unstable: if it is repeated for every fold, {name} is "
+            f"chosen in none of {n_folds} folds. Instead, the folds choose {others}."
         )
         return (Caveat("choice", "serious", sentence, figures=figures),)
     sentence = (
@@ -194,7 +196,7 @@ def caveats_of_calibration(calibration: Calibration | None) -> tuple[Caveat, ...
 
 
 def caveats_of_values(checks: DataChecks) -> tuple[Caveat, ...]:
-    """Return a caveat on each column with values that may mean "unknown", or one on many."""
+    """Return the caveats on columns with values that may mean "unknown"."""
     if len(checks.impossible) > MOST_COLUMNS:
         columns = tuple(suspect.column for suspect in checks.impossible)
         first = checks.impossible[0]

@@ -1,4 +1,4 @@
-"""Why a model is recommended, in the words of the rule that chose it."""
+"""Sentences on why a model is recommended, following the rule that chose it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def reason_for(comparison: Comparison) -> str:
-    """Return why the recommended model was chosen, and the case for the closest other one."""
+    """Return why the recommended model was chosen, and how the closest other model compares."""
     losses = comparison.row_losses
     recommendation = losses.recommendation()
     sentences = [_why_chosen(comparison, recommendation)]
@@ -42,8 +42,8 @@ def reason_for(comparison: Comparison) -> str:
     if not losses.readable[recommendation.chosen] and readable is not None:
         name = f"{readable.name[:1].upper()}{readable.name[1:]}"
         sentences.append(
-            f"{name} is easier to read, as an equation or a single tree ({percent(readable.error)} "
-            f"errors, log-loss {loss_text(readable.log_loss)})."
+            f"{name} is easier to read ({percent(readable.error)} errors, log-loss "
+            f"{loss_text(readable.log_loss)})."
         )
     return " ".join(sentences)
 
@@ -81,7 +81,7 @@ def _why_about_as_good(
     measure: str,
     least: str,
 ) -> str:
-    """Return the reason for a model whose losses are near the lowest, but not the lowest."""
+    """Return the reason for a chosen model whose loss is close to the lowest, but above it."""
     name = losses.names[recommendation.chosen]
     best = losses.names[recommendation.best]
     size = losses.sizes[recommendation.chosen]
@@ -105,7 +105,7 @@ def _why_about_as_good(
 
 
 def _log_loss_of_rule(losses: RowLosses, model: int, log_loss: float) -> str:
-    """Return the log-loss as text, with the cap if the cap changed the value."""
+    """Return a model's log-loss as text, with its capped value if the cap changes it."""
     limited = loss_text(losses.means[LOG_LOSS, model])
     if limited == loss_text(log_loss):
         return limited
@@ -113,7 +113,7 @@ def _log_loss_of_rule(losses: RowLosses, model: int, log_loss: float) -> str:
 
 
 def _why_only_one(losses: RowLosses, recommendation: Recommendation, rows: str) -> str:
-    """Return the reason if every other eligible model makes more errors, with the smallest gap."""
+    """Return the reason if all other eligible models make more errors, with the smallest gap."""
     name = losses.names[recommendation.chosen]
     errors = losses.means[ERROR]
     others = [
@@ -157,9 +157,9 @@ def _rival(losses: RowLosses, recommendation: Recommendation) -> int | None:
 
 
 def _smaller_with_less_loss(losses: RowLosses, recommendation: Recommendation) -> int | None:
-    """Return the smallest model with fewer parameters and no more loss than the chosen one, if any.
+    """Return the smallest model with fewer parameters and no more loss than the chosen model.
 
-    The rule did not choose this model because it makes more errors than the rule allows.
+    The rule did not choose it because it makes too many errors. None if there is no such model.
     """
     loss = losses.means[recommendation.loss]
     errors = losses.means[ERROR]
@@ -192,7 +192,7 @@ def _why_not_smaller(losses: RowLosses, recommendation: Recommendation, smaller:
 
 
 def _beaten_in_words(losses: RowLosses, recommendation: Recommendation, model: int) -> str:
-    """Return the loss by which another model is significantly better: the error if it is one."""
+    """Return a phrase on a loss by which another model is significantly better: first the error."""
     others = [
         m
         for m, name in enumerate(losses.names)
@@ -220,7 +220,7 @@ def _excess_in_words(
     model: int,
     log_loss: float | None = None,
 ) -> str:
-    """Return by which loss a model is too much worse than the best one."""
+    """Return a phrase on the loss that keeps a model from being about as good as the best."""
     best = losses.names[recommendation.best]
     excess = losses.excess(model, recommendation.best, recommendation.loss)
     if excess is None:
@@ -234,7 +234,7 @@ def _excess_in_words(
 
 
 def _differs_otherwise(losses: RowLosses, recommendation: Recommendation, rival: int) -> bool:
-    """Whether simplicity is the only reason to prefer the chosen model."""
+    """Whether simplicity decides against the rival, because its log-loss is as good."""
     is_easier = losses.readable[recommendation.chosen] and not losses.readable[rival]
     is_smaller = losses.sizes[recommendation.chosen] < losses.sizes[rival]
     log_losses = losses.means[LOG_LOSS]
@@ -244,7 +244,7 @@ def _differs_otherwise(losses: RowLosses, recommendation: Recommendation, rival:
 
 
 def _percent_beside(share: float, other: float) -> str:
-    """Return a share in percent; if both shares round alike, return both with more digits."""
+    """Return a share in percent; if it rounds to the same text as the other, return both."""
     text = percent(share)
     if share == other or text != percent(other):
         return text
@@ -257,7 +257,7 @@ def _percent_beside(share: float, other: float) -> str:
 
 
 def _why_not(comparison: Comparison, recommendation: Recommendation, rival: int) -> str:
-    """Return why a model that makes no more errors is not recommended."""
+    """Return why a rival that makes no more errors than the chosen model is not recommended."""
     losses = comparison.row_losses
     other = comparison[losses.names[rival]]
     name = other.name[0].upper() + other.name[1:]

@@ -1,4 +1,4 @@
-"""Verdict on a comparison: the recommended model, and whether it can be used."""
+"""The verdict on a comparison: which model is recommended, and whether it can be used."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _HELD_OUT: dict[Split, str] = {
     "unseen groups": "rows in unseen groups",
     "the future": "later rows",
 }
-WORTH_SAYING = 5e-4  # smallest difference of two errors that is mentioned
+WORTH_SAYING = 5e-4  # smallest difference between two errors that is mentioned
 LEVEL_IN_WORDS = (
     "If all models are equally good, the chance that the tests report any significant difference "
     "is at most 5 %."
@@ -42,7 +42,7 @@ FEW = 5  # at most this many names are listed
 
 
 def verdict_in_words(comparison: Comparison) -> str:
-    """Return the recommended model, its price, and which models differ significantly, as text."""
+    """Return, as text, the recommendation and which models differ from it significantly."""
     sentences = [_recommendation(comparison)]
     price = price_of(comparison)
     if price:
@@ -65,7 +65,7 @@ def verdict_in_words(comparison: Comparison) -> str:
 
 
 def _recommendation(comparison: Comparison) -> str:
-    """Return the recommendation, the error of the whole procedure, and the constant's error."""
+    """Return sentences on the recommendation, its error, and that of a constant prediction."""
     model = comparison[comparison.reference]
     standing = standing_of(comparison, comparison.choice)
     constant = (
@@ -100,7 +100,7 @@ def _stated_error_in_words(name: str, stated: StatedError) -> str:
 
 
 def _own_error_in_words(model: Outcome) -> str:
-    """Return a sentence on the model's own error, which is optimistic: the same rows chose it."""
+    """Return a sentence on the model's own error, which the choice makes optimistic."""
     low, high = model.interval
     return (
         f"{_capitalised(model.name)} itself misclassifies {percent(model.error)} (95 % interval "
@@ -114,7 +114,7 @@ def _capitalised(name: str) -> str:
 
 
 def _better_otherwise(name: str, standing: Standing, n_rows: int) -> str:
-    """Return a sentence on a measure besides the error by which the model is better."""
+    """Return a sentence on a measure, other than the error, by which the model is better."""
     if "error" in standing.better or not standing.better:
         return ""
     gain = next(gain for gain in standing.gains if gain.measure == standing.better[0])
@@ -131,7 +131,7 @@ def _better_otherwise(name: str, standing: Standing, n_rows: int) -> str:
 
 
 def price_of(comparison: Comparison) -> str:
-    """Return how many more errors the reference makes than the best model; empty if about none."""
+    """Return a phrase on the errors that simplicity costs; empty if there are about none."""
     model = comparison[comparison.reference]
     others = (each for each in comparison.outcomes if each is not comparison.baseline)
     best = next(others, model)
@@ -147,7 +147,7 @@ def price_of(comparison: Comparison) -> str:
 
 
 def _sentences_on_others(comparison: Comparison) -> list[str]:
-    """Return sentences on the models that do not differ significantly, are worse, or are better."""
+    """Return sentences on the models that are alike, significantly worse, or better."""
     alike: list[Difference] = []
     worse: list[Difference] = []
     better: list[Difference] = []
@@ -166,7 +166,7 @@ def _sentences_on_others(comparison: Comparison) -> list[str]:
 
 
 def _on_alike_models(differences: Sequence[Difference], n_others: int) -> str:
-    """Return a sentence on models that do not differ significantly, with the lowest p-value."""
+    """Return a sentence, with the lowest p-value, on models that do not differ significantly."""
     names = [difference.model for difference in differences]
     least = min(difference.p_value for difference in differences)
     points = _points(differences)
@@ -182,7 +182,7 @@ def _on_alike_models(differences: Sequence[Difference], n_others: int) -> str:
 
 
 def _points(differences: Sequence[Difference]) -> str:
-    """Return the range of the differences of errors, in percentage points."""
+    """Return the range of differences in error as text, in percentage points."""
     least = percentage_points(min(difference.mean for difference in differences))
     greatest = percentage_points(max(difference.mean for difference in differences))
     if least == greatest:
@@ -193,7 +193,7 @@ def _points(differences: Sequence[Difference]) -> str:
 def _on_different_models(
     differences: Sequence[Difference], how: Literal["worse", "better"]
 ) -> str:
-    """Return a sentence on models that differ: the figures of each, or a summary of many."""
+    """Return a sentence on models that differ: the figures of each, or one summary."""
     subject = "This model is" if len(differences) == 1 else "These models are"
     if len(differences) > FEW:
         listed_names = listed([difference.model for difference in differences], FEW)
@@ -226,28 +226,30 @@ class Gain:
 
 
 class StatedError(NamedTuple):
-    """The error given first; it includes the choice of the model if some fold chooses another."""
+    """The error that a verdict states first."""
 
     error: float
-    low: float  # its 95 % interval
+    low: float  # lower end of the 95 % interval
     high: float
-    p_value: float  # for an error equal to that of the constant classifier
-    includes_choice: bool  # whether the error is that of the whole procedure
+    p_value: float  # p-value of an error equal to that of the constant classifier
+    # whether the error includes the choice of the model, as it does if some fold chooses another
+    includes_choice: bool
 
 
 class Standing(NamedTuple):
     """How the reference compares with the constant classifier, and whether it can be used.
 
-    "yes": the procedure that chose the reference makes significantly fewer errors. The reference
-    has no serious caveat, and finds at least two thirds of every class.
-    "with care": not "yes", but significantly better by error, log-loss or balanced accuracy.
-    "no": not significantly better by any of them.
+    "yes": the reference makes significantly fewer errors than the constant classifier, also if the
+    choice of the reference is included. It has no serious caveat, and its recall of every class is
+    at least two thirds. "with care": the conditions for "yes" are not met, but the reference is
+    significantly better by error, log-loss or balanced accuracy. "no": the reference is not
+    significantly better by any of these measures.
     """
 
     usable: Usable
     n_serious: int  # number of serious caveats
     error: StatedError
-    # measures by which it is significantly better than the constant classifier
+    # measures by which the reference is significantly better than the constant classifier
     better: tuple[Measure, ...]
     gains: tuple[Gain, ...]
     recalls: tuple[ClassRecall, ...]
@@ -274,7 +276,7 @@ class ClassRecall:
 
 @dataclass(frozen=True, slots=True)
 class Threshold(ClassRecall):
-    """Rows of the rarer class that a lower threshold would find."""
+    """A lower threshold, and the rows of the rarer class that it would find."""
 
     value: float  # lowest posterior at which the class is predicted
     false_alarms: int
@@ -282,46 +284,49 @@ class Threshold(ClassRecall):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a model can be used, how it compares with a constant one, and what it misses."""
+    """Whether a model can be used, how it compares with a constant one, and its caveats."""
 
     model: str
     usable: Usable
-    own: Outcome  # result of the model itself; optimistic, since the same rows chose it
+    # result of the model itself, which is optimistic because the model was chosen on the same rows
+    own: Outcome
     choice: (
         ChoiceEstimate | None
-    )  # error including the choice; None if the user gave the model
-    split: Split  # how the rows of this error were held out
-    real_errors: RealErrors | None  # errors under other splits, if measured
+    )  # error including the choice of the model; None if the user chose it
+    split: Split  # how the held-out rows were chosen
+    real_errors: RealErrors | None  # errors for other kinds of split, if measured
     protocol: str  # how the error was estimated
     standing: Standing
     auc: float
     threshold: Threshold | None  # for two classes, if the rarer one is often missed
-    reason: str  # why this model was chosen, and how many more errors that costs
+    reason: (
+        str  # why this model was chosen, and how many more errors it makes than the best model
+    )
     caveats: tuple[str, ...]  # worst first
 
     @property
     def error(self) -> float:
-        """The error of the whole procedure on held-out rows, including the choice of the model."""
+        """The error on held-out rows, including the choice of the model if there was one."""
         return self.standing.error.error
 
     @property
     def low(self) -> float:
-        """The lower end of its 95 % interval."""
+        """The lower end of the 95 % interval of ``error``."""
         return self.standing.error.low
 
     @property
     def high(self) -> float:
-        """The upper end of its 95 % interval."""
+        """The upper end of the 95 % interval of ``error``."""
         return self.standing.error.high
 
     @property
     def includes_choice(self) -> bool:
-        """Whether some folds choose other models; then the error includes the choice."""
+        """Whether ``error`` includes the choice of the model, because some folds choose others."""
         return self.standing.error.includes_choice
 
     @property
     def gains(self) -> tuple[Gain, ...]:
-        """Error, log-loss (if there are posteriors) and balanced accuracy."""
+        """Values of the error, log-loss (if there are posteriors) and balanced accuracy."""
         return self.standing.gains
 
     @property
@@ -331,9 +336,9 @@ class Verdict:
 
     @property
     def headline(self) -> str:
-        """The advice, the error next to that of the constant classifier, and the class missed most.
+        """The advice, the error, that of the constant classifier, and the class missed most.
 
-        The error is that of the whole procedure. The model's own error follows if it differs.
+        The error includes the choice of the model. The model's own error follows if it differs.
         """
         own = f" {_own_error_in_words(self.own)}" if self.includes_choice else ""
         return (
@@ -350,7 +355,7 @@ class Verdict:
 
     @property
     def _rows(self) -> str:
-        """Which rows the errors were counted on."""
+        """A phrase on the rows on which errors were counted."""
         if self.worse_split is not None and self.split == "random rows":
             return "rows held out at random"
         return _HELD_OUT[self.split]
@@ -391,7 +396,7 @@ class Verdict:
 
     @property
     def worse_split(self) -> str | None:
-        """The start of a sentence on another split whose error is significantly larger."""
+        """The start of a sentence on a split with a significantly larger error, if there is one."""
         if self.real_errors is None:
             return None
         worst = self.real_errors.headline
@@ -413,7 +418,7 @@ class Verdict:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Sentences on a useful threshold, doubts about this model, and why it was chosen."""
+        """Sentences on a useful threshold, caveats, and the reason for choosing this model."""
         why = self.reason
         if self.choice is not None:
             why = f"{self.reason} {self._price_of_choice(self.choice)}"
@@ -422,7 +427,7 @@ class Verdict:
         return (*threshold, *doubts, why)
 
     def _why_with_care(self) -> str:
-        """Return which conditions of the verdict "can be used" the model does not meet."""
+        """Return the conditions of the verdict "yes" that the model does not meet."""
         doubts = []
         if "error" not in self.standing.better:
             doubts.append(
@@ -455,9 +460,9 @@ class Verdict:
         if n_same == n_folds:
             return f"{again}, {self.model} is chosen in all {n_folds} folds."
         others = sorted({*choice.choices} - {self.model})
-        chosen = f"{self.model} is chosen in {n_same} of {n_folds} folds, and otherwise"
+        chosen = f"{self.model} is chosen in {n_same} of {n_folds} folds. The others choose"
         if n_same == 0:
-            chosen = f"{self.model} is chosen in none of {n_folds} folds, but"
+            chosen = f"{self.model} is chosen in none of {n_folds} folds. Instead, they choose"
         return (
             f"{again}, {chosen} {listed(others, FEW)}. The error is then {error} ({low} to "
             f"{high}). This error includes the effect of choosing the model."
@@ -489,12 +494,12 @@ def verdict_on(
     ----------
     comparison : Comparison
     chosen : bool
-        Whether the rule of the comparison chose the model; False if a user did.
+        Whether the rule of the comparison, and not the user, chose the model.
     tested : ChoiceEstimate, optional
-        The error on rows that were not used for the choice. By default, folds estimate it.
+        The error on rows that were not used for the choice. By default, it is estimated by folds.
     first, last : caveats
-        ``first`` come before the caveats of the comparison and prevent the verdict "yes". ``last``
-        come after them.
+        Further caveats. Those of ``first`` come before the caveats of the comparison, and prevent
+        the verdict "yes". Those of ``last`` come after the caveats of the comparison.
     """
     model = comparison[comparison.reference]
     choice = tested
@@ -527,7 +532,7 @@ def verdict_on(
 def standing_of(
     comparison: Comparison, choice: ChoiceEstimate | None, first: Sequence[str] = ()
 ) -> Standing:
-    """Return whether the reference can be used, by the rule in ``Standing``."""
+    """Return whether the reference can be used, by the rules in ``Standing``."""
     model = comparison[comparison.reference]
     stated = _stated_error(comparison, model, choice)
     gains = _gains(comparison, model, stated)
@@ -546,7 +551,7 @@ def standing_of(
 def _stated_error(
     comparison: Comparison, model: Outcome, choice: ChoiceEstimate | None
 ) -> StatedError:
-    """Return the error of the whole procedure, or the model's own if no fold chooses another."""
+    """Return the error including the choice, or the model's own if no fold chooses another."""
     if choice is not None and choice.n_rows == 0 and choice.differs_from(model.name):
         return StatedError(
             choice.error, choice.low, choice.high, choice.p_value, includes_choice=True
@@ -561,7 +566,7 @@ def _sentences(caveats: Sequence[Caveat], severity: Severity) -> list[str]:
 
 
 def _all_different(*sentences: Sequence[str]) -> tuple[str, ...]:
-    """Return the sentences in order, without duplicates."""
+    """Return the sentences of all arguments in order, without duplicates."""
     return tuple(dict.fromkeys(chain.from_iterable(sentences)))
 
 
@@ -576,7 +581,7 @@ def _gains(comparison: Comparison, model: Outcome, stated: StatedError) -> tuple
 
 
 def _balanced_accuracy(model: Outcome) -> Gain:
-    """Return the balanced accuracy of the model, and 1/K, that of a constant classifier."""
+    """Return the balanced accuracies of the model and of a constant classifier, which is 1/K."""
     rows = model.held_out
     w = rows.weights / rows.weights.mean()  # so that sums of weights are numbers of rows
     n = np.bincount(rows.truth, w)
@@ -616,8 +621,8 @@ def _counted_once(rows: Predictions) -> Floats:
 def _useful_threshold(model: Outcome, recalls: Sequence[ClassRecall]) -> Threshold | None:
     """Return the threshold with the highest balanced accuracy for the rarer of two classes.
 
-    None if this class is not often missed, without posteriors, or if their ranking of the rows is
-    not better than chance.
+    The result is None if this class is not often missed, if there are no posteriors, or if the
+    posteriors rank the rows no better than chance.
     """
     rows = model.held_out
     n_folds = int(model.folds.max()) + 1
@@ -634,7 +639,8 @@ def _useful_threshold(model: Outcome, recalls: Sequence[ClassRecall]) -> Thresho
     if not model.auc - 2 * np.sqrt(bound) > 0.5:
         return None
 
-    # cost of a miss / cost of a false alarm = rows of the common class / rows of the rare one
+    # Balanced accuracy weighs errors so: cost of a miss / cost of a false alarm = rows of the
+    # common class / rows of the rare class.
     curve = cost_curve(
         rows,
         rows.classes[rare],
@@ -654,7 +660,7 @@ def _useful_threshold(model: Outcome, recalls: Sequence[ClassRecall]) -> Thresho
 
 
 def choice_document(choice: ChoiceEstimate | None) -> dict[str, object] | None:
-    """Return the error of the whole procedure, which chooses the model, as JSON."""
+    """Return the error including the choice of the model as a dictionary for JSON."""
     if choice is None:
         return None
     return {
@@ -668,19 +674,19 @@ def choice_document(choice: ChoiceEstimate | None) -> dict[str, object] | None:
 
 
 def most_missed(recalls: Sequence[ClassRecall]) -> ClassRecall:
-    """Return the class with the lowest recall; of equals, the one with most rows."""
+    """Return the class with the lowest recall; of equals, the class with the most rows."""
     return min(recalls, key=lambda recall: (recall.n_found / recall.of, -recall.of))
 
 
 def all_most_missed(recalls: Sequence[ClassRecall]) -> tuple[ClassRecall, ...]:
-    """Return all classes with the lowest recall, the one with most rows first."""
+    """Return all classes with the lowest recall, ordered from the most rows to the fewest."""
     worst = most_missed(recalls)
     tied = [each for each in recalls if each.n_found * worst.of == worst.n_found * each.of]
     return tuple(sorted(tied, key=lambda recall: -recall.of))
 
 
 def _misses(model: str, recalls: Sequence[ClassRecall]) -> str:
-    """Return a sentence on the class with the lowest recall, or on all classes that tie."""
+    """Return a sentence on the class, or the tied classes, with the lowest recall."""
     tied = all_most_missed(recalls)
     worst = tied[0]
     n_missed = worst.of - worst.n_found
@@ -694,7 +700,7 @@ def _misses(model: str, recalls: Sequence[ClassRecall]) -> str:
 
 
 def _share_missed(tied: Sequence[ClassRecall]) -> str:
-    """Return the share missed of one class, or of several classes with the same share."""
+    """Return a phrase on the share of missed rows that all of these classes have."""
     worst = tied[0]
     n_missed = worst.of - worst.n_found
     share = percent(n_missed / worst.of)

@@ -208,8 +208,8 @@ class Lab:
         n_folds = min(MOST_FOLDS, int(counts.min()))
         if n_folds < 2:
             raise errors.InvalidInputError(
-                "a class has one row only, and cross-validation needs two rows of each class: "
-                "add one"
+                "a class has only 1 row, but cross-validation needs at least 2 rows of each "
+                "class: add a row"
             )
         comparison = compare(rows, codes, COMPARED_MODELS, cv=n_folds, progress=False)
         models = [

@@ -206,7 +206,7 @@ def density_contours(
     require_whole(resolution, "resolution", least=2)
     shares = checked_coverage(coverage)
     if not shares:
-        msg = "coverage is empty: name a share of each class, such as 0.5"
+        msg = "coverage is empty: give at least one share of the rows of a class, such as 0.5"
         raise InvalidParameterError(msg)
     fitted = Fitted.of(estimator, X)
     positions = feature_positions(fitted.names, features)

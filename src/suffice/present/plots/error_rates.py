@@ -47,7 +47,7 @@ def confusion_matrix(
     theme: Theme = "light",
     ax: Axes | None = None,
 ) -> Axes:
-    """Return axes with the confusion matrix: a row for each true class, shaded by its shares.
+    """Return axes with the confusion matrix, with a row for each true class.
 
     Each cell has the number of rows and, if there is room, the share of the true class.
 
@@ -286,12 +286,15 @@ def _ranked_classes(predictions: Predictions, label: object) -> list[int]:
     codes: list[int] = np.unique(predictions.truth[predictions.weights > 0]).tolist()
     if k is not None and k not in codes:
         absent = predictions.classes[k]
-        msg = f"no rows of {absent!r}: a ranking needs rows of a class and rows of the rest"
+        msg = (
+            f"there are no rows of {absent!r}, but a ranking needs rows of a class and rows of "
+            "other classes"
+        )
         raise InvalidInputError(msg)
     if len(codes) < 2:
         msg = (
-            "there are no rows of another class: "
-            "a ranking needs rows of a class and rows of the rest"
+            "there are no rows of another class, but a ranking needs rows of a class and rows of "
+            "other classes"
         )
         raise InvalidInputError(msg)
     return codes if k is None else [k]

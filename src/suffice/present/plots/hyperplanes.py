@@ -52,7 +52,10 @@ def hyperplane(
     '3·x₁ + 4·x₂ − 10 = 0'
     """
     if boundary.n_features != 2 or not boundary.w.any():
-        msg = f"a hyperplane is drawn in two features, and this one has {boundary.n_features}"
+        msg = (
+            f"a hyperplane is drawn in two features, but this one has {boundary.n_features}: "
+            "select two features"
+        )
         raise InvalidInputError(msg)
     origin = np.zeros(2)
     x = np.array([origin, *np.asarray(points, np.float64).reshape(-1, 2)])

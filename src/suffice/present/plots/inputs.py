@@ -84,9 +84,7 @@ class Fitted:
         """Return the classifier with its rows, after checking that they match."""
         check_is_fitted(estimator)
         if not hasattr(estimator, "classes_"):
-            msg = (
-                f"{type(estimator).__name__} has no classes_: a fitted classifier is expected"
-            )
+            msg = f"{type(estimator).__name__} has no classes_: pass a fitted classifier"
             raise InvalidInputError(msg)
         rows, columns = _rows_for(estimator, X)
         fitted_names = getattr(estimator, "feature_names_in_", None)

@@ -147,8 +147,8 @@ def neighbourhood(
     point = np.asarray(query, np.float64)
     if x.shape[1] != 2 or point.shape != (2,) or not 1 <= k <= len(x):
         msg = (
-            "a neighbourhood has two features, a point of two numbers and k from 1 to "
-            f"{len(x)}"
+            "a neighbourhood is drawn over two features: give a point of two numbers, and k from "
+            f"1 to {len(x):,}"
         )
         raise InvalidParameterError(msg)
     distances = np.linalg.norm(x - point, axis=1)

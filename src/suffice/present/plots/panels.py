@@ -43,7 +43,7 @@ def pairs(
     coverage: Sequence[float] | None = None,
     theme: Theme = "light",
 ) -> Array:
-    """Return an array (m, m) of axes: rows over each pair of features, with class ellipses.
+    """Return an array (m, m) of axes: scatter plots of each pair of features, with class ellipses.
 
     The diagonal shows histograms of each class. Cells above the diagonal are empty.
 
@@ -119,7 +119,7 @@ def real_against_synthetic(
     random_state: int = 0,
     theme: Theme = "light",
 ) -> Array:
-    """Return an array (m, m) of axes: real rows below the diagonal, synthetic rows above it.
+    """Return an array (m, m) of axes, with real rows below the diagonal, synthetic rows above it.
 
     The model generates as many rows as there are. If the model is right, the two halves are mirror
     images up to chance. The diagonal shows histograms of both, over all classes.

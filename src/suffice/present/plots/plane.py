@@ -154,7 +154,7 @@ def plane_for(
         if fitted.n_features <= most:
             return Plane.of_features(fitted, range(fitted.n_features), at)
         if at is not None:
-            msg = "at= fixes the other features: name the features to draw over, too"
+            msg = "at= fixes the other features: name the features to draw over with features="
             raise InvalidParameterError(msg)
         return Plane.of_discriminants(fitted, y, most)
     if isinstance(features, (str, int, np.integer)):

@@ -120,7 +120,7 @@ def effect_of_temperature(
     theme: Theme = "light",
     ax: Axes | None = None,
 ) -> Axes:
-    """Return axes with the posterior of a class along a line, softmax(log p / T), by T.
+    """Return axes with the posterior of a class along a line, softmax(log p / T), for several T.
 
     Large temperatures T soften the posterior, and T = 1 is Bayes. As T falls to 0, the curves
     approach the hard choice of the most probable class, which is dashed.

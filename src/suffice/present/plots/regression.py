@@ -54,7 +54,7 @@ def regression_line(
     """
     x, names = as_matrix(X)
     if x.shape[1] != 1:
-        msg = f"a regression line is drawn over one feature, and X has {x.shape[1]}"
+        msg = f"a regression line needs one feature, but X has {x.shape[1]}: pass one column"
         raise InvalidInputError(msg)
     sigma = float(np.sqrt(estimator.variance_))
     low = float(x.min())

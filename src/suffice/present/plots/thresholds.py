@@ -31,7 +31,7 @@ def error_against_threshold(
     theme: Theme = "light",
     ax: Axes | None = None,
 ) -> Axes:
-    """Return axes with the error of the rows that are not rejected, by the threshold.
+    """Return axes with the error of the rows that are not rejected, against the threshold.
 
     A row is decided if its largest posterior reaches the threshold; the strip above shows the share
     of rows that are not. With 0–1 costs, threshold t is optimal if rejecting a row costs 1 − t.
@@ -113,7 +113,7 @@ def cost_against_threshold(
     theme: Theme = "light",
     ax: Axes | None = None,
 ) -> Axes:
-    """Return axes with the mean cost of a row, by the threshold on the posterior of a class.
+    """Return axes with the mean cost of a row against the threshold on the posterior of a class.
 
     A dot marks the threshold with the lowest cost on these rows. The dashed line is the threshold
     with the lowest cost if posteriors are calibrated, C_false alarm / (C_false alarm + C_miss).

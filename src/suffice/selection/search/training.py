@@ -199,7 +199,8 @@ class Training:
         """M_k, (F, K, d, d); they exist only with ``per_class``."""
         if self.scatters is None:
             raise ValueError(
-                "only pooled scatters were kept: collect them with per_class=True"
+                "only pooled scatters were kept, but the scatter of each class is needed: collect "
+                "it with per_class=True"
             )
         return self.scatters
 

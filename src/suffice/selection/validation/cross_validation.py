@@ -327,7 +327,7 @@ def _losses_by_fitting(
     for candidate in candidates:
         if folds.weight is not None and weight_name(candidate) is None:
             raise InvalidParameterError(
-                f"{candidate!r} learns without weights: leave sample_weight out"
+                f"{candidate!r} does not accept sample weights: leave sample_weight out"
             )
     losses = np.empty((len(candidates), len(folds.splits), 3))
     for f, (_, test) in enumerate(folds.splits):

@@ -100,7 +100,9 @@ def divide(
         if len(test):
             folds.append((train, test))
     if not folds:
-        raise InvalidParameterError("cv holds out no row with positive weight: hold out some")
+        raise InvalidParameterError(
+            "cv holds out no row with positive weight: hold out at least one such row"
+        )
     return tuple(folds), protocol
 
 
@@ -127,7 +129,7 @@ def _row_numbers(given: npt.ArrayLike, n_rows: int) -> Codes:
     outside = rows[(rows < 0) | (rows >= n_rows)]
     if len(outside):
         raise InvalidParameterError(
-            f"cv names row {outside[0]}, and rows are numbered 0 to {n_rows - 1}"
+            f"cv names row {outside[0]}, but rows are numbered from 0 to {n_rows - 1}"
         )
     return rows.astype(np.intp)
 

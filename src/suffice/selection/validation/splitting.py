@@ -114,9 +114,9 @@ def _part_of_rows(
     if counts[rarest] < n_parts:
         n_rows = counted(counts[rarest], "row")
         raise InvalidInputError(
-            f"class {classes[rarest].item()!r} has {n_rows}, counting copies once, too few for a "
-            f"row in each of {n_parts} parts: drop the class, merge it with another, or set "
-            "validation=0"
+            f"class {classes[rarest].item()!r} has {n_rows} if copies are counted once, which is "
+            f"too few for a row in each of {n_parts} parts: drop the class, merge it with "
+            "another, or set validation=0"
         )
     n_test = _rounded_shares(test, counts)
     n_test = np.clip(n_test, least_test, counts - least_train - least_validation)

@@ -14,6 +14,7 @@ from suffice.core.moments import Moments
 from suffice.core.moments.merging import aligned
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
+from suffice.core.text.lists import counted
 from suffice.core.threads import one_blas_thread
 from suffice.data.columns.roles import require_columns, roles_for_learning
 from suffice.data.opening import open_source
@@ -137,7 +138,8 @@ def _training_sums(
     parts = sums_by_key(chunks, fold_keys, settings)
     if len(parts) < 2:
         raise InvalidInputError(
-            f"all rows fall into {len(parts)} fold: at least 2 folds with rows are needed"
+            f"the rows fall into {counted(len(parts), 'fold')}, but at least 2 folds with rows "
+            "are needed: use more keys, or fewer rows for each"
         )
     total: Moments = sum(parts.values(), start=Moments.empty())
     trains = {}
@@ -156,8 +158,8 @@ def _check_candidates(candidates: Sequence[SklearnClassifier]) -> list[GaussianF
             or isinstance(candidate.power, str)
         ):
             raise InvalidParameterError(
-                f"{candidate!r} cannot be evaluated from sums alone: replace 'auto' with "
-                "numbers and give the transform as a PowerTransform, leave costs out, or use "
+                f"{candidate!r} cannot be evaluated from sums alone. Replace 'auto' with numbers, "
+                "give the transform as a PowerTransform, and leave costs out; or use "
                 "cross_validate"
             )
         gaussians.append(candidate)

@@ -21,13 +21,17 @@ def time_codes(time: npt.ArrayLike, n_rows: int) -> Codes:
         )
     is_known = has_label(values) & (values == values)  # NaN and NaT differ from themselves
     if not is_known.all():
-        raise InvalidInputError(f"row {is_known.argmin()} has no time: every row needs one")
+        raise InvalidInputError(
+            f"row {is_known.argmin()} (counted from 0) has no time: give every row a time, or "
+            "leave the row out"
+        )
     if values.dtype.kind == "O" and isinstance(values[0], str):
         values = values.astype(np.str_)
     times, codes = np.unique(values, return_inverse=True)
     if len(times) < 2:
         raise InvalidInputError(
-            f"all rows have the time {times[0]}, so they cannot be ordered"
+            f"all rows have the time {times[0]}, so they cannot be ordered: name another column, "
+            "or leave time out"
         )
     return np.asarray(codes, np.intp)
 

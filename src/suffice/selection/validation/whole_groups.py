@@ -26,7 +26,10 @@ def row_group_codes(groups: npt.ArrayLike, labels: Labels) -> Codes:
         )
     has_group = has_label(values)
     if not has_group.all():
-        raise InvalidInputError(f"row {has_group.argmin()} has no group: every row needs one")
+        raise InvalidInputError(
+            f"row {has_group.argmin()} (counted from 0) has no group: give every row a group, or "
+            "leave the row out"
+        )
     if values.dtype.kind == "O":
         values = values.astype(np.str_)
     _, codes = np.unique(values, return_inverse=True)
