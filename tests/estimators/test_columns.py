@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from suffice import LDA, LogisticRegression, Moments, Perceptron
+from suffice.core.table.matrix import as_matrix
 from suffice.errors import InvalidInputError, MissingStatisticsError
 
 COLUMNS = {
@@ -25,10 +26,12 @@ COLUMNS = {
 def test_the_column_is_named(iris, estimator, name):
     X, y = iris
     frame = pd.DataFrame(X, columns=list("abcd")).assign(**{name: COLUMNS[name]})
-    with pytest.raises(InvalidInputError, match=f"column '{name}' holds .*numbers"):
+    with pytest.raises(
+        InvalidInputError, match=f"column '{name}' (must hold|holds) .*numbers"
+    ):
         estimator.fit(frame, y)
     if name in ("when", "word"):
-        with pytest.raises(InvalidInputError, match=f"column '{name}' holds"):
+        with pytest.raises(InvalidInputError, match=f"column '{name}' (must hold|holds)"):
             estimator.fit(pl.from_pandas(frame), y)
 
 
@@ -71,3 +74,25 @@ def test_empty_cells_that_were_not_marked_are_not_taken_for_marked_ones():
     assert LDA(missing="indicator", shrinkage=0.5).fit_moments(marked).means_.shape == (2, 4)
     with pytest.raises(MissingStatisticsError, match="indicators of missing values"):
         LDA(missing="indicator").fit_moments(Moments.of(X, y))
+
+
+@pytest.mark.parametrize("estimator", [LDA(), LogisticRegression(), Perceptron()], ids=str)
+def test_lists_that_hold_text_are_refused_with_the_cell(estimator):
+    rows = [[1.0, "a"], [2.0, "b"]] * 5
+    y = list("ab") * 5
+    with pytest.raises(
+        InvalidInputError, match=r"text \(row 0, column 1: 'a'\): pass a data frame"
+    ):
+        estimator.fit(rows, y)
+    numbers = [[1.0, 2.0], [2.0, 0.5], [2.5, 1.0], [1.5, 0.5]]
+    fitted = estimator.fit(numbers, list("abab"))
+    with pytest.raises(InvalidInputError, match=r"text \(row 1, column 0: 'x'\)"):
+        fitted.predict([[1.0, 2.0], ["x", 2.0]])
+
+
+def test_a_cell_that_is_no_number_is_refused_with_its_row():
+    table = np.array([[1, "1.5"], [2, "2"], [3, "many"]], dtype=object)
+    with pytest.raises(
+        InvalidInputError, match="column 1 must hold numbers, but row 2 holds 'many'"
+    ):
+        as_matrix(table)

@@ -299,7 +299,7 @@ def test_frames_give_names_to_everything(iris):
     )
     text = str(fit.summary())
     assert "log odds of versicolor against setosa" in text
-    assert "penalised (l2=1)" in text
+    assert "The penalty (l2=1)" in text
     assert fit.boundary("versicolor", "virginica").feature_names == ("sl", "sw", "pl", "pw")
 
 
@@ -522,7 +522,7 @@ class TestBadInput:
     def test_a_boundary_needs_known_labels(self):
         with pytest.raises(UnknownLabelError, match="'bass'"):
             LogisticRegression().fit(*noisy()).boundary(0, "bass")
-        with pytest.raises(InvalidInputError, match="two different classes, not 0 twice"):
+        with pytest.raises(InvalidInputError, match="class 0 is named twice"):
             LogisticRegression().fit(*noisy()).boundary(0, 0)
 
 

@@ -435,9 +435,9 @@ def _warn_of_fit(fit: LogisticFit, names: tuple[str, ...] | None) -> None:
     aliased = fit.aliased
     if len(aliased) and fit.l2 == 0:
         warnings.warn(
-            f"the coefficients of {_named(aliased, names)} are set to zero, because the values "
-            "are constant or combinations of other columns. Drop such columns, or set l2 > 0 to "
-            "share the effect among combined columns",
+            f"the coefficients of {_named(aliased, names)} are set to zero, because their values "
+            "are constant or combinations of other columns. Drop such columns, or set l2 > 0, "
+            "which divides the effect among the combined columns",
             DegenerateDataWarning,
             stacklevel=_CALLER_OF_FIT,
         )

@@ -22,6 +22,7 @@ from suffice.core.table.matrix import (
     column_names,
     is_mixed,
     refuse_nonfinite,
+    refuse_text,
     taken,
     unmasked,
 )
@@ -30,7 +31,7 @@ from suffice.core.table.table import require_as_many
 from suffice.core.table.text_labels import EncodedLabels, encoded_text
 from suffice.core.table.words import texts_of
 from suffice.core.text import tables as notebook
-from suffice.core.text.lists import counted
+from suffice.core.text.lists import counted, quote
 from suffice.core.threads import at_most
 from suffice.errors import InvalidInputError, InvalidParameterError, UnusedDataWarning, warn
 from suffice.estimators.sklearn_bases import BaseEstimator, ClassifierMixin
@@ -158,6 +159,8 @@ def _validated_table(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any
             _require_numbers(np.asarray(X[name]), repr(name), estimator)
     elif isinstance(X, np.ndarray) and X.dtype.kind in "Mm":
         _require_numbers(X, "0", estimator)
+    elif isinstance(X, (list, tuple)):
+        _refuse_lists_of_text(X)
     return validation.validate_data(estimator, X, reset=reset, ensure_all_finite=False)
 
 
@@ -174,6 +177,19 @@ def _validated_sparse(estimator: "PredictorMixin", X: Any, *, reset: bool) -> An
     )
 
 
+def _refuse_lists_of_text(rows: Sequence[object]) -> None:
+    """Raise if rows are lists that hold text, and name the first cell."""
+    for i, row in enumerate(rows):
+        cells = row if isinstance(row, (list, tuple)) else ()
+        for j, cell in enumerate(cells):
+            if isinstance(cell, (str, bytes)):
+                raise InvalidInputError(
+                    f"X is a list that holds text (row {i}, column {j}: {quote(cell)}): pass a "
+                    "data frame, in which text columns become categories, or encode the text as "
+                    "numbers"
+                )
+
+
 def _is_mixed_for(estimator: object, X: RowsLike) -> bool:
     """Return whether the estimator reads rows through a schema of columns."""
     moments = getattr(estimator, "moments_", None)
@@ -187,17 +203,11 @@ def _require_numbers(column: Array, name: str, estimator: object) -> None:
     taker = type(estimator).__name__
     if column.dtype.kind in "Mm":
         raise InvalidInputError(
-            f"column {name} holds times, and {taker} takes numbers only: drop it, or turn it "
-            "into numbers"
+            f"column {name} holds times, but {taker} takes numbers only: drop the column, or "
+            "convert it to numbers"
         )
     if column.dtype.kind in "OUS":
-        try:
-            column.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(
-                f"column {name} holds no numbers ({error}), and {taker} takes numbers only: drop "
-                "it, or turn it into numbers"
-            ) from None
+        refuse_text(column, name)
 
 
 def feature_names(estimator: object) -> tuple[str, ...] | None:
