@@ -31,7 +31,10 @@ _SPACE_IN_NUMBER = re.compile(
 )
 _OPTION = re.compile(r"(?<= )--?[a-z][a-z-]*")
 _SIGN = re.compile(r"^([+=]) ")  # before the name of a term
-_WIDEST = 90  # characters of headings that fit side by side on paper
+FEW_COLUMNS = 9  # a table of more columns has smaller letters
+# characters of headings that fit side by side on paper, in a table of many columns and in others
+_WIDEST_DENSE = 90
+_WIDEST = 76
 _MARKDOWN_SYNTAX = re.compile(r"([\\`*_{}\[\]<>#|~$!])")
 
 
@@ -168,7 +171,8 @@ def breakable(name: str) -> Markup:
 def is_tight(headings: Sequence[str]) -> bool:
     """Return whether headings are too wide for paper unless their words are broken."""
     words = [re.split(r"(?<=_)| ", _with_joined_sign(heading)) for heading in headings]
-    return sum(max(map(len, parts)) for parts in words) > _WIDEST
+    widest = _WIDEST_DENSE if len(headings) > FEW_COLUMNS else _WIDEST
+    return sum(max(map(len, parts)) for parts in words) > widest
 
 
 def _with_joined_sign(heading: str) -> str:
