@@ -1,6 +1,6 @@
 """Labelled tables, sums, estimates, models and decisions.
 
-Rows become a ``Table``; a table becomes ``Moments``, the sums of each class; moments and settings
-become a model; a model and costs become a classifier. ``core`` imports NumPy, SciPy and Numba
-only: scikit-learn, data frames, files and figures are handled by other packages.
+Rows become a ``Table``. A table becomes ``Moments``, the sums of each class. Moments and settings
+become a model. A model and costs become a classifier. ``core`` imports NumPy, SciPy and Numba only:
+other packages handle scikit-learn, data frames, files and figures.
 """

@@ -19,7 +19,9 @@ from suffice.typing import Array
 Compiled: TypeAlias = Any  # a function that Numba has compiled, or will compile when called
 NumbaFiles: TypeAlias = Any  # where Numba keeps the index and the machine code of a function
 _DIGEST_BYTES = 32  # length of a SHA-256 digest
-COMPILED_FUNCTIONS: list[Compiled] = []  # every function that this process may compile
+COMPILED_FUNCTIONS: list[
+    Compiled
+] = []  # every function that Numba may compile in this process
 
 
 def njit(**options: object) -> Callable[[Callable[..., object]], Compiled]:
@@ -37,7 +39,7 @@ def njit(**options: object) -> Callable[[Callable[..., object]], Compiled]:
 
 
 def read_only(*arrays: Array) -> tuple[Array, ...]:
-    """Return read-only views, so that Numba need not compile a second version for them."""
+    """Return read-only views of arrays, for which Numba needs only one version of a function."""
     views = tuple(array.view() for array in arrays)
     for view in views:
         view.flags.writeable = False
@@ -48,7 +50,7 @@ def _compiled_elsewhere(
     function: Callable[..., object],
     options: dict[str, object],
 ) -> Compiled:
-    """Return the compiled function; cache its code in a private folder, if there is one."""
+    """Return the compiled function, with its code cached in the private folder if there is one."""
     folder = private_folder()
     usual_folder = numba.config.CACHE_DIR
     if folder is not None:
@@ -64,7 +66,7 @@ def _compiled_elsewhere(
 
 @cache
 def private_folder() -> Path | None:
-    """Return a temporary folder that only this user can write to, or None; warn once."""
+    """Return a temporary folder that only this user can write to, or warn and return None."""
     cure = "set NUMBA_CACHE_DIR to a folder that can be written to, and run suffice warm-up"
     try:
         folder = Path(tempfile.gettempdir()) / f"suffice-{os.getuid()}"
@@ -85,7 +87,7 @@ def private_folder() -> Path | None:
 
 
 def _with_robust_cache(compiled: Compiled) -> Compiled:
-    """Return the function with a cache that counts as empty if it is damaged or not writeable."""
+    """Return the function with a cache that is ignored if it is damaged or cannot be written."""
     cache = compiled._cache
     _check_digests(cache._cache_file)
     load = cache.load_overload
@@ -109,7 +111,7 @@ def _with_robust_cache(compiled: Compiled) -> Compiled:
 
 
 def _check_digests(files: NumbaFiles) -> None:
-    """Add a digest to the cache files and check it: Numba would run damaged machine code."""
+    """Make cache files end with a digest that is checked, since Numba would run damaged code."""
     dump = files._dump
     load_index = files._load_index
     load_data = files._load_data

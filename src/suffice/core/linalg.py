@@ -1,4 +1,4 @@
-"""Dense linear algebra, invariant to units: every tolerance is relative to the features' scale."""
+"""Dense linear algebra with tolerances relative to the scale of the features."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -16,14 +16,14 @@ from suffice.typing import Codes, Floats
 EPS = float(np.finfo(np.float64).eps)
 LOG_2PI = float(np.log(2 * np.pi))
 _LAPACK = "scipy.linalg._flapack"
-# numbers to add to a diagonal of ones, smallest first
+# numbers that are tried as an addition to a diagonal of ones, smallest first
 _RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 
 
 def _lapack_alone() -> ModuleType:
     """Return SciPy's LAPACK without the rest of ``scipy.linalg``, which takes 0.2 s to import."""
     if "scipy.linalg" not in sys.modules:
-        with suppress(ImportError):  # then all of scipy.linalg is imported below
+        with suppress(ImportError):  # on failure, all of scipy.linalg is imported below
             module = _load_lapack()
             if module is not None:
                 return module
@@ -48,18 +48,18 @@ lapack = _lapack_alone()
 
 
 def rank_tolerance(d: int) -> float:
-    """Return the largest eigenvalue of a d × d correlation matrix that may be a rounding error."""
+    """Return the largest rounding error of an eigenvalue of a d × d correlation matrix."""
     return 64 * d * EPS
 
 
 def unit_scale(variances: Floats) -> Floats:
-    """Return √variance, and 1 where the variance is zero."""
+    """Return the square roots of the variances, and 1 where a variance is zero."""
     return np.sqrt(np.where(variances > 0, variances, 1.0))
 
 
 def resolved(variances: Floats, means: Floats, totals: Floats) -> Floats:
-    """Return the variances, with zero for each one that may be only a rounding error."""
-    # rounding of the data alone can give variances up to (16 ε)² (mean² + total variance)
+    """Return the variances, with zero in place of those that may be rounding errors."""
+    # rounding the data can give a constant feature a variance of (16 ε)² (mean² + total variance)
     return np.where(variances > (16 * EPS) ** 2 * (np.square(means) + totals), variances, 0.0)
 
 
@@ -70,7 +70,7 @@ def correlation(sigma: Floats) -> tuple[Floats, Floats]:
 
 
 def balanced(M: Floats) -> tuple[Floats, Floats]:
-    """Return (sᵢ Mᵢⱼ sⱼ, s), where the powers of two s bring the size of every row near one."""
+    """Return (sᵢ Mᵢⱼ sⱼ, s) with powers of two s for which the size of every row is near one."""
     s = np.ones(len(M))
     for _ in range(8):
         largest = np.abs(s[:, None] * M * s).max(axis=1, initial=0.0)
@@ -80,7 +80,7 @@ def balanced(M: Floats) -> tuple[Floats, Floats]:
 
 
 def scaled_cholesky(sigma: Floats) -> Floats | None:
-    """Return lower L with Σ = L Lᵀ, or None where Σ is singular up to rounding."""
+    """Return lower L with Σ = L Lᵀ, or None if Σ is singular up to rounding."""
     corr, scale = correlation(sigma)  # the test for singularity must not depend on units
     lower, info = lapack.dpotrf(corr, lower=1)
     if info != 0 or np.min(np.diagonal(lower)) ** 2 < rank_tolerance(len(sigma)):
@@ -122,7 +122,7 @@ def solve_lower_transposed(factor: Floats, b: Floats) -> Floats:
 
 
 def dependent_columns(sigma: Floats) -> Codes:
-    """Return columns that are combinations of other columns, by pivoted Cholesky."""
+    """Return columns that are combinations of other columns, found by pivoted Cholesky."""
     if not len(sigma):
         return np.zeros(0, np.intp)
     corr, _ = correlation(sigma)
@@ -143,7 +143,7 @@ def principal_axes(sigma: Floats) -> tuple[Floats, Floats] | None:
 
     Return None if Σ is singular.
     """
-    # the factor is computed after scaling, so that features with small variances keep their digits
+    # scale Σ before factoring it, so that features with small variances keep their digits
     root = scaled_cholesky(sigma)
     if root is None:
         return None
@@ -179,7 +179,7 @@ def solve_semidefinite(h: Floats, b: Floats) -> Floats:
 
 
 def generalised_inverse(h: Floats) -> Floats:
-    """Return H⁺, computed after scaling, without directions that may be rounding errors."""
+    """Return the pseudo-inverse H⁺, without directions that may be rounding errors."""
     # H = diag(s) C diag(s),  C = V diag(e) Vᵀ,  H⁺ = diag(1/s) V diag(1/e) Vᵀ diag(1/s)
     corr, scale = correlation(h)
     e, v = symmetric_eigen(corr)

@@ -1,4 +1,4 @@
-"""Memory of the process."""
+"""The memory of this process."""
 
 import ctypes
 import sys
@@ -8,7 +8,7 @@ from contextlib import suppress
 def return_freed_memory() -> None:
     """Return freed memory to the operating system; does nothing except on Linux with glibc.
 
-    glibc keeps the memory that a thread has freed for that thread, which may no longer exist.
+    glibc keeps memory that a thread has freed for the same thread, which may have ended.
     """
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):

@@ -12,23 +12,23 @@ from suffice.errors import InvalidParameterError
 if TYPE_CHECKING:
     from rich import progress as rich_progress
 
-# Whether to show a bar: None means on a terminal only, True always, False never. A function is
-# called with the number done and the total instead; the total is 0 if it is not known.
+# Whether to show a bar: None means on a terminal only, True always, False never. A function, given
+# instead, is called with the number done and the total, or 0 if the total is not known.
 Wish: TypeAlias = "bool | Callable[[int, int], object] | None"
 _PATIENCE = 1.0  # seconds before the bar appears
-_MANY = 10_000  # the speed is reported only if at least this many things were done
+_MANY = 10_000  # the speed is reported only if at least this many items were counted
 
 
 class Progress:
-    """Count what is done, and show a bar if it takes longer than a second.
+    """Count the items that a task has done, and show a bar if it takes longer than a second.
 
-    A task within another task shows a bar only if its wish is True.
+    A task within another task shows a bar only if ``wish`` is True.
     """
 
-    _n_open: ClassVar[int] = 0  # tasks of this process that have begun and not ended
-    _lock: ClassVar[threading.Lock] = threading.Lock()  # of that number
+    _n_open: ClassVar[int] = 0  # number of tasks of this process that have begun and not ended
+    _lock: ClassVar[threading.Lock] = threading.Lock()  # guards ``_n_open``
 
-    # ``unit`` names the things that are counted, such as "rows"; without it, no rate is shown
+    # ``unit`` names the items, such as "rows"; without a unit, no rate is shown
     def __init__(
         self,
         wish: Wish = None,
@@ -44,7 +44,7 @@ class Progress:
         self._what = what
         self._unit = unit
         self._done = 0
-        self._is_inner = False  # whether it is within another task
+        self._is_inner = False  # whether this task runs within another task
         self._bar: rich_progress.Progress | None = None
 
     def __enter__(self) -> Self:
@@ -73,7 +73,7 @@ class Progress:
 
     @property
     def speed(self) -> str:
-        """The number done, the time and the rate; empty for short tasks."""
+        """Text with the number of items, the time and the rate; empty for short tasks."""
         seconds = time.perf_counter() - self._started
         if seconds <= _PATIENCE or self._done < _MANY:
             return ""
@@ -114,7 +114,7 @@ class Progress:
 
 @contextmanager
 def without_bars() -> Iterator[None]:
-    """Show no bars of tasks that begin in this context, except where a caller asks for them."""
+    """Show no bars for tasks that begin in this context, unless a task has the wish True."""
     with Progress(wish=False):
         yield
 

@@ -1,4 +1,4 @@
-"""Number of threads that a call may use, and functions that run tasks in threads."""
+"""The number of threads that a call may use, and functions that run tasks in threads."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ Owner = TypeVar("Owner")
 _CHUNKS = 32
 _FEWEST_ROWS = 4096
 _LIMIT: ContextVar[int | None] = ContextVar("n_jobs", default=None)
-# the lock of each object whose methods are decorated with ``one_at_a_time``
+# the locks of objects with a method that ``one_at_a_time`` decorates
 _LOCKS: WeakKeyDictionary[object, RLock] = WeakKeyDictionary()
 _NEW_LOCK = Lock()
-_FEW_NUMBERS = 50_000  # with fewer numbers, threads mostly wait for the interpreter
+# with fewer numbers, threads would mostly wait for the lock of the interpreter
+_FEW_NUMBERS = 50_000
 
 
 def usable_cores() -> int:
@@ -70,7 +71,7 @@ def in_order(
     tasks: Sequence[Task],
     n_jobs: int | None = None,
 ) -> Iterator[Result]:
-    """Yield ``work(task)`` in the order of the tasks, computed by threads of this call only."""
+    """Yield ``work(task)`` in the order of the tasks, computed by threads that this call starts."""
     n_threads = min(n_threads_of(n_jobs), max(len(tasks), 1))
     return over_stream(work, tasks, n_threads)
 
@@ -80,7 +81,7 @@ def over_stream(
     tasks: Iterable[Task],
     n_jobs: int | None = None,
 ) -> Iterator[Result]:
-    """Yield ``work(task)`` in order, for a stream of tasks; read at most ``n_jobs`` tasks ahead."""
+    """Yield ``work(task)`` in the order of a stream of tasks, at most ``n_jobs`` tasks ahead."""
     n_threads = n_threads_of(n_jobs)
     if n_threads < 2:
         yield from map(work, tasks)
@@ -121,7 +122,7 @@ def together(work: Callable[[], Result], n_threads: int) -> list[Result]:
 
 
 def chunk_edges(n_rows: int) -> list[tuple[int, int]]:
-    """Return (lo, hi) of consecutive chunks of rows; they do not depend on the threads."""
+    """Return (lo, hi) of consecutive chunks of rows, for any number of threads the same chunks."""
     size = max(_FEWEST_ROWS, -(-n_rows // _CHUNKS))
     return [(lo, min(lo + size, n_rows)) for lo in range(0, n_rows, size)]
 
@@ -132,7 +133,7 @@ def over_chunks(work: Callable[[int, int], Result], n_rows: int) -> Iterator[Res
 
 
 def one_blas_thread(*, when: bool = True) -> AbstractContextManager[object]:
-    """Limit BLAS to one thread if ``when`` is true: more would compete with our own threads."""
+    """Limit BLAS to one thread if ``when`` is true, since more would compete with our threads."""
     if not when:
         return nullcontext()
     libraries = _blas_libraries("scipy.linalg" in sys.modules)
@@ -154,7 +155,7 @@ def side_by_side(
     *,
     n_numbers: int,
 ) -> list[Result]:
-    """Return ``work(task)`` of each task; use threads if the tasks read many numbers."""
+    """Return ``work(task)`` for each task, computed in threads if the tasks read many numbers."""
     if n_numbers < _FEW_NUMBERS:
         return [work(task) for task in tasks]
     with one_blas_thread():

@@ -1,4 +1,4 @@
-"""A classifier, a boundary or a function of rows as one kind of decision rule."""
+"""Decision rules, which are classifiers, boundaries or functions of rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from suffice.errors import FeatureMismatchError, InvalidParameterError
 from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike
 
 _NAMELESS = "X does not have valid feature names"  # the beginning of scikit-learn's warning
-_NEAR = 1e-6  # probes lie this share of a row's distance before and behind the hyperplane
+_NEAR = 1e-6  # a probe is this share of its row's distance away from the hyperplane
 _PROBES = 1000
 
 
@@ -34,7 +34,7 @@ RuleLike: TypeAlias = Predictor | Boundary | Callable[[Floats], LabelsLike]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FunctionRule:
-    """A function of rows that returns their labels, as a classifier."""
+    """A classifier made from a function that returns the labels of rows."""
 
     function: Callable[[Floats], LabelsLike]
 
@@ -44,7 +44,7 @@ class FunctionRule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundaryRule:
-    """A boundary as a classifier: it predicts the class of the side that a row lies on."""
+    """A classifier that predicts the class on whose side of a boundary a row lies."""
 
     boundary: Boundary
 
@@ -57,19 +57,19 @@ class BoundaryRule:
 
     @property
     def coef_(self) -> Floats:
-        """W (1, d) of a hyperplane, otherwise empty."""
+        """Coefficients w of a hyperplane (1, d), empty for other boundaries."""
         return self.boundary.w[None] if isinstance(self.boundary, Hyperplane) else np.empty(0)
 
     @property
     def intercept_(self) -> Floats:
-        """w_0 (1,) of a hyperplane, otherwise empty."""
+        """Intercept w_0 of a hyperplane (1,), empty for other boundaries."""
         if isinstance(self.boundary, Hyperplane):
             return np.array([self.boundary.w_0])
         return np.empty(0)
 
 
 def as_predictor(rule: RuleLike) -> Predictor:
-    """Return a rule as a classifier; raise if it is not a rule."""
+    """Return a classifier that applies the rule; raise if ``rule`` is not a decision rule."""
     if isinstance(rule, Surface):
         return BoundaryRule(rule)
     if isinstance(rule, type):
@@ -101,7 +101,7 @@ class DecisionRule(NamedTuple):
         classes: Labels,
         names: tuple[str, ...] | None,
     ) -> DecisionRule:
-        """Return the rule; if model and rule both have feature names, the names must agree."""
+        """Return the rule; if rule and model name their features, both must name the same ones."""
         classifier = as_predictor(rule)
         rule_names = getattr(classifier, "feature_names_in_", None)
         if names is None or rule_names is None:
@@ -134,7 +134,10 @@ class DecisionRule(NamedTuple):
         return codes
 
     def hyperplane(self, x: RowsLike) -> tuple[Floats, float] | None:
-        """Return (w, w_0) if the second of two classes is where wᵀx + w_0 > 0, else None."""
+        """Return (w, w_0) if the rule predicts the second of two classes where wᵀx + w_0 > 0.
+
+        Return None for other rules.
+        """
         coef = np.asarray(getattr(self.classifier, "coef_", ()))
         intercept = np.asarray(getattr(self.classifier, "intercept_", ()))
         if not isinstance(x, np.ndarray) or len(self.classes) != 2:
@@ -144,8 +147,8 @@ class DecisionRule(NamedTuple):
         w = np.empty(x.shape[1])
         w[self.columns] = coef[0]
         w_0 = float(intercept[0])
-        # accept the hyperplane if the predictions change there and nowhere else; probe the rows
-        # and, on both sides of the hyperplane, points close to the projection of each row
+        # test whether the predictions change at the hyperplane and nowhere else, with the rows and
+        # with probes: points on both sides of the hyperplane, close to the projection of a row
         rows = x[:_PROBES]
         y = rows @ w + w_0
         # x − (1 ∓ ε) y(x) w / ‖w‖²

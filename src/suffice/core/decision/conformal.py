@@ -1,6 +1,6 @@
 """Sets of classes that contain the true class with a given probability (conformal prediction).
 
-With n held-out rows (x_i, y_i), coverage c and p the posterior, the set of a new row x is
+With the posterior p, n held-out rows (x_i, y_i) and the coverage c, the set of a new row x is
 
     {k : 1 − p(k∣x) ≤ q},  q the ⌈(n + 1) c⌉-th smallest of the scores 1 − p(y_i∣x_i)
 """
@@ -30,19 +30,20 @@ class NonconformityScores:
 
     @classmethod
     def of(cls, held_out: Predictions) -> Self:
-        """Return the score of every held-out row's label."""
+        """Return the scores of the labels of held-out rows."""
         rows = np.arange(len(held_out.truth))
         scores = -np.expm1(held_out.log_posteriors[rows, held_out.truth])
-        scores = np.where(held_out.truth < 0, 1.0, scores)  # −1: a label without training rows
+        # code −1: the label had no training rows
+        scores = np.where(held_out.truth < 0, 1.0, scores)
         order = np.argsort(scores)
         return cls(scores[order], held_out.weights[order])
 
     def threshold(self, coverage: float) -> float:
-        """Return the ⌈(n + 1) c⌉-th smallest of n scores for coverage c, or ∞ if n is too small."""
+        """Return the ⌈(n + 1) c⌉-th smallest of n scores for coverage c, or ∞ if that exceeds n."""
         if not 0 < coverage < 1:
             raise InvalidParameterError(f"coverage must lie between 0 and 1, got {coverage!r}")
-        # find the smallest i with Σ_{j ≤ i} w_j ≥ c (Σ w + w̄), which is ⌈(n + 1) c⌉ for equal
-        # weights; the new row has the mean weight w̄ and a score above all others
+        # with weights, the new row gets the mean weight w̄ and a score above all others: find the
+        # smallest i with Σ_{j ≤ i} w_j ≥ c (Σ w + w̄), which is ⌈(n + 1) c⌉ for equal weights
         total = self.weights.sum()
         mean = total / np.count_nonzero(self.weights)
         reached = np.cumsum(self.weights) / (total + mean)
@@ -52,7 +53,7 @@ class NonconformityScores:
         return float(self.scores[position])
 
     def sets(self, classes: Labels, posteriors: Floats, coverage: float) -> PredictionSets:
-        """Return the set of each row with these posteriors (n, K)."""
+        """Return the sets of classes of new rows, given the rows' posteriors (n, K)."""
         # k is in the set if 1 − p(k∣x) ≤ q; a score equal to q may differ from it by rounding
         q = self.threshold(coverage)
         members = 1 - posteriors <= q * (1 + 1e-12)
@@ -61,7 +62,7 @@ class NonconformityScores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictionSets:
-    """For each row, the classes that cannot be ruled out."""
+    """Sets of classes, one for each row, that contain the true class with a given probability."""
 
     classes: Labels  # (K,)
     members: Flags  # (n, K)

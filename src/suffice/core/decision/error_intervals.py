@@ -8,7 +8,7 @@ LEVEL = 0.05  # significance level
 
 
 def holm(p: Floats) -> Floats:
-    """Return p-values adjusted for the number of tests (Holm 1979); NaN is not a test."""
+    """Return p-values adjusted for the number of tests (Holm 1979), not counting NaN as tests."""
     adjusted = np.full_like(p, np.nan)
     finite = np.flatnonzero(np.isfinite(p))
     order = finite[np.argsort(p[finite], kind="stable")]
@@ -19,7 +19,7 @@ def holm(p: Floats) -> Floats:
 
 
 def wilson(share: Floats, n: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
-    """Return the ends of Wilson's interval for a share observed in n rows."""
+    """Return the ends of Wilson's interval for a share that was observed in n rows."""
     from scipy.special import ndtri  # slow to import, and seldom needed
 
     z2 = float(ndtri(0.5 + confidence / 2)) ** 2
@@ -40,7 +40,7 @@ def newcombe(
     """
     low, high = wilson(np.array([share, other_share]), np.array([n, n_others]))
     difference = other_share - share
-    # each end of the interval uses one end of each of Wilson's two intervals
+    # each end combines one end of Wilson's interval for ``share`` with one for ``other_share``
     below = np.hypot(other_share - low[1], high[0] - share)
     above = np.hypot(high[1] - other_share, share - low[0])
     return float(difference - below), float(difference + above)
@@ -53,21 +53,22 @@ def effective_rows(
     *,
     grouped: bool = False,
 ) -> float:
-    """Return the number of independent rows whose error has the same standard error.
+    """Return the number of independent rows whose mean loss would have the same standard error.
 
-    ``overlap`` is ρ n / n_train for folds, whose training sets share rows (Nadeau & Bengio 2003).
+    ``overlap`` is ρ n / n_train for folds, since their training sets share rows (Nadeau & Bengio
+    2003).
     If ``grouped``, each entry of ``losses`` is the mean loss of a group of dependent rows.
     """
     # n = (Σ w)² / Σ w²
     n = float(weights.sum() ** 2 / (weights @ weights))
     if grouped:
         n = _rows_of_groups(losses, weights, n)
-    # Var = σ²/n (1 + overlap)
+    # the variance of the mean loss is σ²/n (1 + overlap)
     return float(n / (1 + overlap))
 
 
 def _rows_of_groups(losses: Floats, weights: Floats, n_groups: float) -> float:
-    """Return the number of independent rows that are worth as much as the groups."""
+    """Return the number of independent rows whose error would vary as much as the groups'."""
     p = np.average(losses, weights=weights)
     variance = np.average(np.square(losses - p), weights=np.square(weights))
     if not variance > 0:
@@ -77,6 +78,6 @@ def _rows_of_groups(losses: Floats, weights: Floats, n_groups: float) -> float:
     # Var = p (1 − p) / n for n independent rows, and variance / n_groups for groups (Kish 1965),
     # so n = n_groups p (1 − p) / variance, but at most Σ w rows
     n = min(n_groups * p * (1 - p) / variance, float(weights.sum()))
-    # use t quantiles instead of normal ones, since few groups estimate the variance
+    # use t instead of normal quantiles, since the variance is estimated from few groups
     widening = stdtrit(max(len(losses) - 1, 1), 1 - LEVEL / 2) / ndtri(1 - LEVEL / 2)
     return float(n / widening**2)

@@ -8,38 +8,38 @@ import numpy.typing as npt
 from suffice.errors import InvalidInputError
 from suffice.typing import Floats
 
-_ALIKE = 1e-12  # a relative difference of densities up to this may be a rounding error
+_ALIKE = 1e-12  # densities with a smaller relative difference count as equal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PriorShift:
-    """Priors re-estimated on unlabelled rows, and how the iteration ended."""
+    """Priors estimated from unlabelled rows, and how the iteration ended."""
 
     priors: Floats  # π  (K,)
     iterations: int
-    gap: float  # upper bound on how far the rows' mean log-likelihood is below its maximum
+    gap: float  # upper bound of the maximum of the rows' mean log-likelihood minus its value
     converged: bool
     # 2 (log L of the new priors − log L of the old); NaN if no row distinguishes the classes
     statistic: float = np.nan
     df: int = 0  # number of classes with positive prior, minus 1
     n_rows: int = 0  # m, the number of new rows
-    # n, total weight of the rows that the densities were fitted to; NaN if it is not a row count
+    # n, total weight of the rows that the densities were fitted to, NaN if it is no number of rows
     fitted_weight: float = np.inf
 
     @property
     def p_value(self) -> float:
         """The p-value of the χ² test that the priors have not changed, if the densities are right.
 
-        The test allows for the uncertainty of the fit to n rows as well as that of the m new rows.
-        The p-value is NaN for a single class, for fewer than 2 rows, and if every row is equally
-        likely in all classes.
+        The test accounts for the uncertainty of the fit to n rows and of the m new rows. The
+        p-value is NaN if there is only one class, if m or n is less than 2, or if every row is
+        equally likely in all classes.
         """
         from scipy.special import chdtrc  # slow to import, and seldom needed
 
         if self.df == 0 or not (self.n_rows >= 2 and self.fitted_weight >= 2):
             return np.nan
-        # The new rows give the score of the priors the variance V/m. The uncertainty of the fit
-        # adds at most V/n.
+        # The derivative of the log-likelihood by the priors has the variance V/m due to the new
+        # rows. The uncertainty of the fit adds at most V/n.
         inflation = 1 + self.n_rows / self.fitted_weight
         return float(chdtrc(self.df, max(self.statistic, 0.0) / inflation))
 
@@ -53,10 +53,10 @@ def shifted_priors(
 ) -> PriorShift:
     """Return the maximum-likelihood priors of rows whose classes are not known.
 
-    Each EM step averages the posteriors under the current priors. Steps are extrapolated; an
-    extrapolation is kept only if it increases the likelihood. ``log_posterior`` is log p(k | x),
-    (m, K), under the old ``priors`` π⁰, (K,). The p-value needs ``fitted_weight``, the total
-    weight of the rows that the posteriors were fitted to.
+    Each EM step averages the posteriors under the current priors. SQUAREM extrapolates from two
+    steps, and an extrapolation is kept only if it increases the likelihood. ``log_posterior`` is
+    log p(k | x), (m, K), under the old ``priors`` π⁰, (K,). The p-value needs ``fitted_weight``,
+    the total weight of the rows that the posteriors were fitted to.
 
     Saerens, Latinne & Decaestecker (2002), *Neural Computation* 14(1), eq. 2.9; SQUAREM: Varadhan &
     Roland (2008), *Scandinavian Journal of Statistics* 35(2).
@@ -66,13 +66,14 @@ def shifted_priors(
             "there are no rows: pass at least one row to estimate new class frequencies"
         )
     old_priors = np.asarray(priors, np.float64) / np.sum(priors)
-    # Bayes' rule: log p(x | k) = log p(k | x) − log π⁰_k + const(x); scale each row's greatest to 1
+    # Bayes' rule: log p(x | k) = log p(k | x) − log π⁰_k + const(x); choose const(x) such that the
+    # greatest density of each row is 1
     with np.errstate(divide="ignore", invalid="ignore"):
         log_L = np.where(old_priors > 0, log_posterior - np.log(old_priors), -np.inf)
     L = np.exp(log_L - log_L.max(axis=1, keepdims=True))
 
     def growth(pi: Floats) -> Floats:
-        # EM: π_k ← π_k G_k,  G_k = (1/m) Σ_i L_ik / Σ_j L_ij π_j over the m new rows
+        # EM: π_k ← π_k G_k,  G_k = (1/m) Σ_i L_ik / Σ_j L_ij π_j, where L_ik ∝ p(x_i | k)
         # at the maximum, G_k ≤ 1 for all k, and G_k = 1 where π_k > 0
         return np.asarray((1 / (L @ pi)) @ L / len(L))
 

@@ -1,22 +1,22 @@
-"""EM for missing numbers: the E-step and the M-step, on the sums of each pattern of columns.
+"""EM for missing numbers: the E-step and the M-step, computed from the sums of each pattern.
 
-Let Λ = Σ⁻¹, and let a row have the observed columns o and the missing columns m. Given x_o, x_m is
-Gaussian with
+A pattern is the set of the columns that are observed in a row. Let Λ = Σ⁻¹, and let a row have the
+observed columns o and the missing columns m. Given x_o, x_m is Gaussian with
 
     covariance  W = (Λ_mm)⁻¹        mean  μ_m − W Λ_mo (x_o − μ_o)
 
-The E-step completes each row with that mean. With z the deviation of the completed row from its
-class mean μ_k, and w its weight, it returns Σ w z, Σ w E[z zᵀ], where E[z zᵀ] = z zᵀ + W, and the
-log-likelihood of the observed numbers, from
+The E-step fills the missing columns of each row with this mean. With z the deviation of the
+completed row from its class mean μ_k, and w the weight of the row, the E-step returns Σ w z,
+Σ w E[z zᵀ], where E[z zᵀ] = z zᵀ + W, and the log-likelihood of the observed numbers, the sum of
 
     log p(x_o) = −½ (|o| log 2π + log|Σ| + log|Λ_mm| + zᵀ Λ z)
 
-The M-step moves the means and takes the scatters about the new means,
+The M-step moves the means, and computes the scatters about the new means,
 
     μ_k ← μ_k + s_k,  s_k = Σ w z / w_k        M_k ← Σ w E[z zᵀ] − w_k s_k s_kᵀ
 
-and estimates covariances from M_k by the same settings as for complete rows. ``iteration.py``
-repeats both steps until they converge. Little & Rubin (2019), section 11.2.
+Then it estimates covariances from M_k with the settings that hold for complete rows, too.
+``iteration.py`` repeats both steps until they converge. Little & Rubin (2019), section 11.2.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +36,7 @@ from suffice.core.moments.scatter import (
 )
 from suffice.typing import Codes, Flags, Floats
 
-_BLOCK = 1 << 20  # most numbers in the matrices of one batch
+_BLOCK = 1 << 20  # most numbers in the matrices of a batch of blocks
 
 
 class Covariance(Protocol):
@@ -69,7 +69,7 @@ class Gaussians(Protocol):
 
 
 class Expected(NamedTuple):
-    """Sums over the completed rows; z is a row's deviation from its class mean in the model."""
+    """Sums over the completed rows, where z is the deviation from the class mean of the model."""
 
     sums: Floats  # Σ w z  (K, d)
     scatter: Scatter  # Σ w E[z zᵀ]
@@ -80,7 +80,10 @@ EStep: TypeAlias = Callable[[Gaussians], Expected]
 
 
 def e_step(moments: Moments, group_of: Codes, *, pooled: bool) -> EStep:
-    """Return the E-step for these sums; if ``pooled``, it adds the scatters of all classes."""
+    """Return the E-step for these sums, a function of the model.
+
+    If ``pooled``, the E-step adds up the scatters of all classes.
+    """
     patterns = moments.patterns
     assert patterns is not None
     if isinstance(patterns, ColumnSums):
@@ -92,7 +95,8 @@ def e_step(moments: Moments, group_of: Codes, *, pooled: bool) -> EStep:
 def moved_to_new_means(expected: Expected, w: Floats, moves: Floats) -> tuple[Floats, Scatter]:
     """Return how far an M-step moves each mean (K, d), and the scatters about the new means.
 
-    ``w`` holds the weights of the classes (K,). A column moves in a class if ``moves`` (K, d) is 1.
+    ``w`` holds the weights of the classes (K,). The mean of a column in a class moves only where
+    ``moves`` (K, d) is 1.
     """
     # s_k = Σ w z / w_k,  M_k = Σ w E[z zᵀ] − w_k s_k s_kᵀ
     shifts = moves * expected.sums / np.where(w > 0, w, 1.0)[:, None]
@@ -111,12 +115,15 @@ def _expected_by_column(
     group_of: Codes,
     model: Gaussians,
 ) -> Expected:
-    """Return the E-step of naive Bayes: a missing number has its class mean and variance."""
+    """Return the result of the E-step of naive Bayes, in which columns are independent.
+
+    So a missing number has the mean and the variance of its column in the class.
+    """
     w = column_sums.weights
     deviations = ((column_sums.means - model.centre) + column_sums.means_low) - model.offsets
     delta = np.where(w > 0, deviations, 0.0)
     variances = np.stack([np.diagonal(c.dense()) for c in model.covariances])[group_of]
-    # Σ w E[z²] = M_j + w_j δ² + (w − w_j) σ²,  w_j the weight of the rows with feature j
+    # Σ w E[z²] = M_j + w_j δ² + (w − w_j) σ², where w_j is the weight of the rows with column j
     squares = column_sums.scatter.values + w * delta**2
     completed = squares + (weights[:, None] - w) * variances
     # log N(x; μ, σ²) = −½ (log 2π + log σ² + z² / σ²)
@@ -129,7 +136,7 @@ def _expected_by_column(
 
 
 class _Batch(NamedTuple):
-    """Blocks of one group of classes with the same number q of missing columns."""
+    """Blocks (sums of a pattern, or single rows) of one group, with q missing columns each."""
 
     blocks: Codes  # (n,)
     pattern: Codes  # position of each block's pattern in ``missing``  (n,)
@@ -139,7 +146,7 @@ class _Batch(NamedTuple):
 
 
 class _PatternStep:
-    """The E-step for sums by pattern of observed columns, prepared for many models."""
+    """The E-step for sums by pattern of observed columns, which any number of models can use."""
 
     def __init__(
         self,
@@ -155,7 +162,7 @@ class _PatternStep:
         self.pooled = pooled
         self.centre = moments.grand_mean
         self.z = (blocks.means - self.centre) + blocks.means_low
-        # matrix to which each block's products are added: its class, or 0 if pooled  (N,)
+        # position of the matrix to which a block's products are added, its class or 0  (N,)
         self.bins = np.zeros_like(blocks.class_of) if pooled else blocks.class_of
         # sums of the patterns' scatters  (B, d, d)
         d = len(self.centre)
@@ -202,7 +209,7 @@ class _PatternStep:
         products: Floats,
         spread: Floats,
     ) -> float:
-        """Fill in the missing deviations of a batch, in place; return Σ w log|Λ_mm|."""
+        """Replace the missing deviations of a batch with expected ones; return Σ w log|Λ_mm|."""
         w = self.blocks.weights[batch.blocks]
         bins = self.bins[batch.blocks]
         lacking = batch.missing[batch.pattern]  # missing columns of each block  (n, q)
@@ -219,7 +226,7 @@ class _PatternStep:
         if len(batch.with_scatter):
             patterns = batch.pattern[batch.with_scatter]
             missing = batch.missing[patterns]
-            # B = −W Λ_mo; B also has the missing columns, but there the scatters are 0
+            # B = −W Λ_mo; B has columns for missing features, too, which the scatters multiply by 0
             B = -_solved(inner[patterns], W[patterns], precision[missing])
             _complete_scatters(
                 self.blocks.scatters[batch.scatters],
@@ -277,7 +284,7 @@ def _batches(blocks: PatternBlocks, in_group: Flags) -> Iterator[_Batch]:
 
 
 def _solved(matrix: Floats, inverse: Floats, b: Floats) -> Floats:
-    """Return M⁻¹ b for each matrix M, given its inverse; refine once for ill-conditioned M."""
+    """Return M⁻¹ b for each matrix M, given the inverse, with one step of iterative refinement."""
     x = inverse @ b
     return x + inverse @ (b - matrix @ x)
 

@@ -29,8 +29,9 @@ from suffice.errors import (
 )
 from suffice.typing import Codes, Flags, Floats
 
-PRIOR_ROWS = 1e-4  # pseudo-count of the prior: no correlations, variances within classes
-# EM ends when means and covariances change by less than this, in standard deviations
+# pseudo-count of a prior without correlations and with the variances within classes
+PRIOR_ROWS = 1e-4
+# EM ends when no mean or covariance changes by more than this, in standard deviations
 TOLERANCE = 1e-7
 MOST_STEPS = 500
 UNFINISHED = 1e-4  # EM warns if the last step changed a mean or covariance by more than this
@@ -121,10 +122,10 @@ def em(
 
 
 class _Problem:
-    """EM as an iteration of one array, the state (K + …, d).
+    """EM as the iteration of a single array, the state (K + …, d).
 
-    The state holds the K class means, about the centre, and then the covariances, all in units of
-    the standard deviations ``unit``.
+    The state holds the K class means minus the centre, and then the covariances. Means and
+    covariances are in units of the standard deviations ``unit``.
     """
 
     def __init__(
@@ -144,9 +145,9 @@ class _Problem:
         self.m_step = m_step
         self.centre = moments.grand_mean
         self.expected = e_step(moments, group_of, pooled=pooled)
-        # group of classes of each covariance in the state  (B,)
+        # the group of tied classes of each covariance in the state  (B,)
         self.group_of_covariance = np.zeros(1, np.intp) if pooled else group_of
-        # sum of squares and sum of weights of each group and column  (G, d)
+        # sum of squares, and sum of weights, of each group and column  (G, d)
         squares = np.zeros((n_groups, len(totals)))
         weights = np.zeros((n_groups, len(totals)))
         np.add.at(squares, group_of, column_sums.scatter.values)
@@ -159,19 +160,19 @@ class _Problem:
         self.moves = (column_sums.weights > 0) * self.varies[group_of]
         # standard deviation within classes, or 1 if it is 0  (d,)
         self.unit = unit_scale(within)
-        # scatter = covariance in the state × scale; scale = weight × units  (B, d, d) or (B, d)
+        # a scatter = covariance in the state × scale, scale = weight × units  (B, d, d) or (B, d)
         units = self.unit**2 if diagonal else self.unit[:, None] * self.unit
         w = np.array([moments.total_weight]) if pooled else moments.weights
         self.scale = np.where(w > 0, w, 1.0).reshape(-1, *[1] * units.ndim) * units
         # variances of the prior in ``unit``: 1 if the column varies in the group, else 0  (G, d)
         self.prior = self.varies * (within > 0)
         self.group_weights: Floats = np.bincount(group_of, moments.weights).astype(np.float64)
-        # κ: a pseudo-row has the mean weight of a row; diagonal storage needs no prior
+        # κ, where a pseudo-row has the mean weight of a row; diagonal covariances need no prior
         mean_weight = moments.total_weight / max(int(moments.counts.sum()), 1)
         self.prior_rows = 0.0 if diagonal else prior_rows * mean_weight
 
     def start(self) -> Floats:
-        """Return the state from available cases; reduce correlations that are not possible."""
+        """Return the state of the available cases, with impossible correlations reduced."""
         state = self._state(self.moments.centred_means, self.moments.scatter)
         if self.scale.ndim == 3:
             C = self._covariances(state)
@@ -183,17 +184,17 @@ class _Problem:
         return state
 
     def step(self, state: Floats) -> tuple[Floats, float]:
-        """Return the state after an M-step and an E-step, and the objective of the M-step."""
+        """Return the state after an M-step and an E-step, and the objective of the new model."""
         model = self.m_step(self.moments_of(self._with_prior(state)))
         expected = self.expected(model)
-        # a column without values in a class keeps its mean, which comes from other classes
+        # if a class has no value of a column, the mean, taken from other classes, does not move
         moved, scatter = moved_to_new_means(expected, self.moments.weights, self.moves)
         offsets = (model.centre - self.centre) + model.offsets + moved
         new_state = self._state(offsets, scatter)
         return new_state, expected.log_likelihood + self._log_prior(model)
 
     def _with_prior(self, state: Floats) -> Floats:
-        """Return the state after adding the pseudo-rows of the prior."""
+        """Return a state that includes the pseudo-rows of the prior."""
         state = state.copy()
         if self.prior_rows:
             # C ← (w C + κ D) / (w + κ)
@@ -221,7 +222,7 @@ class _Problem:
         """Return the state as moments of complete rows."""
         k = self.moments.n_classes
         scatter = self.moments.scatter
-        assert not isinstance(scatter, RowScatter)  # such sums have no missing numbers
+        assert not isinstance(scatter, RowScatter)  # stored rows are complete
         values = self._covariances(state) * self.scale
         high, low = two_sum(self.centre, state[:k] * self.unit)
         has_rows = self.moments.weights[:, None] > 0
@@ -234,7 +235,10 @@ class _Problem:
         )
 
     def extrapolated(self, zeroth: Floats, first: Floats, second: Floats) -> Floats | None:
-        """Return the state that SQUAREM extrapolates; None if a covariance would be invalid."""
+        """Return the state that SQUAREM extrapolates from three states.
+
+        Return None if the second step is not shorter, or if a covariance would be invalid.
+        """
         # s − 2 α r + α² v,  r = s₁ − s₀,  v = (s₂ − s₁) − r,  α = −|r| / |v|
         r = first - zeroth
         v = second - 2 * first + zeroth
@@ -247,7 +251,7 @@ class _Problem:
         C = self._covariances(state)
         if C.ndim == 2:
             return state if (C >= 0).all() else None
-        try:  # succeeds if all are positive definite
+        try:  # raises unless all covariances are positive definite
             np.linalg.cholesky(self._grouped(C))
         except np.linalg.LinAlgError:
             return None
@@ -307,7 +311,7 @@ def _observed_columns(moments: Moments) -> Flags:
 
 
 def _refuse_empty_columns(moments: Moments, observed: Flags) -> None:
-    """Raise if a column has no value in any class; ``observed`` (K, d) tells which have one."""
+    """Raise if a column has no value in any class, given which classes have one (K, d)."""
     is_observed = observed.any(0)
     if not is_observed.all():
         empty = [_names(moments)[j] for j in np.flatnonzero(~is_observed).tolist()]
@@ -319,7 +323,7 @@ def _refuse_empty_columns(moments: Moments, observed: Flags) -> None:
 
 
 def _warn_of_little_data(moments: Moments, observed: Flags, group_of: Codes) -> None:
-    """Warn of empty columns, of pairs of columns never observed together, and of lost values."""
+    """Warn of empty columns, of pairs that are never observed together, and of dropped values."""
     names = _names(moments)
     patterns = moments.patterns
     assert patterns is not None
@@ -360,12 +364,12 @@ def _warn_of_little_data(moments: Moments, observed: Flags, group_of: Codes) -> 
 
 
 def _unobserved_pairs(patterns: Incomplete, observed: Flags, group_of: Codes) -> Codes:
-    """Return pairs of columns that no row of some group has both of, (P, 2).
+    """Return pairs of columns of which some group has no row with both columns, (P, 2).
 
-    Only columns with values in every class are considered.
+    A pair is left out unless both columns have values in every class.
     """
     weights = patterns.available_sums().product_weights
-    if weights.ndim < 3:  # sums by column have no pairs
+    if weights.ndim < 3:  # sums by column do not hold pairs
         return np.zeros((0, 2), np.intp)
     together = np.zeros((int(group_of.max(initial=0)) + 1, *weights.shape[1:]))
     np.add.at(together, group_of, weights)

@@ -1,4 +1,4 @@
-"""The labelled table: users' rows, labels and weights, read and checked once.
+"""The labelled table: rows, labels and weights that a user passes, read and checked once.
 
 The package imports only `suffice.core.text` and `suffice.errors` of the library.
 """

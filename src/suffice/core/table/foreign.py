@@ -13,15 +13,15 @@ from suffice.errors import InvalidInputError, InvalidParameterError, extra
 from suffice.typing import Array
 
 V = TypeVar("V")
-Namespace: TypeAlias = ModuleType  # the functions of the Array API for one library
+Namespace: TypeAlias = ModuleType  # the module with a library's functions of the Array API
 Device: TypeAlias = object  # "cuda", or a library's own object for a device
-_SMALLEST = 1 << 12  # number of rows in the smallest block that is tried on a device
+_SMALLEST = 1 << 12  # if memory runs out with blocks of this many rows, an error is raised
 _HOST = (1, 3)  # DLPack's numbers for memory of the host, plain and page-locked
 _CUDA = 2  # DLPack's number for memory of an NVIDIA GPU
 
 
 class DeviceArray(Protocol):
-    """The array methods that suffice uses: those of PyTorch, CuPy and others with the Array API."""
+    """The methods of PyTorch, CuPy and other arrays with the Array API that suffice uses."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -44,7 +44,7 @@ class DeviceArray(Protocol):
 
 
 def is_foreign(x: object) -> TypeGuard[DeviceArray]:
-    """Return whether x is an array of another library; results are then of that library, too."""
+    """Return whether x is an array of another library than NumPy."""
     library = type(x).__module__.partition(".")[0]
     if library in ("torch", "cupy"):
         return True
@@ -91,7 +91,7 @@ def to_numpy(x: object) -> Any:
 
 
 def is_short_float(dtype: np.dtype[Any]) -> bool:
-    """Return whether a package has added this float type to NumPy, such as bfloat16 or float8."""
+    """Return whether a type is bfloat16, float8 or a like type that a package adds to NumPy."""
     return dtype.kind == "V" and dtype.names is None and dtype.type is not np.void
 
 
@@ -110,7 +110,7 @@ def placed(values: Array, x: DeviceArray, dtype: object = None) -> DeviceArray:
 
 
 def constants_like(constants: Array, x: object) -> Any:
-    """Return constants with the library, type and device of x, to compute with x."""
+    """Return constants with the library, type and device of x, so that both can be combined."""
     return placed(constants, x, x.dtype) if is_foreign(x) else constants
 
 
@@ -121,7 +121,7 @@ def on_device(x: Array, device: Device) -> DeviceArray:
 
 
 def copied_quickly(shape: tuple[int, ...], device: Device) -> Array:
-    """Return an empty NumPy array in page-locked memory, which a GPU reads without a copy."""
+    """Return an empty NumPy array; if a GPU will read it, it lies in page-locked memory."""
     torch = _torch(device)
     locked = torch.device(device).type == "cuda"
     buffer: Array = torch.empty(shape, dtype=torch.float64, pin_memory=locked).numpy()

@@ -7,17 +7,17 @@ from suffice.core.compiled import njit
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ divided by the golden ratio (Knuth 1973)
 _HALF = np.uint64(32)
-_BLOCK = 4096  # rows per block: their marks stay in the cache
+_BLOCK = 4096  # rows of a block, so few that their marks stay in the cache
 
 
 @njit(nogil=True)
 def number_records(words, code_of_slot, codes, first_rows):
     """Assign numbers to the distinct rows of words (n, m); return how many there are.
 
-    Numbers count up in the order of first appearance. The loop writes the number of each row to
-    ``codes`` (n,), and the first row with each number to ``first_rows``. It returns −1 if there are
-    more distinct rows than ``first_rows`` has entries.
-    ``code_of_slot`` is the hash table: −1 everywhere, and its length is a power of two.
+    Rows are numbered in the order of their first appearance. The loop writes the number of each row
+    to ``codes`` (n,), and the first row with each number to ``first_rows``. It returns −1 if there
+    are more distinct rows than ``first_rows`` has entries. ``code_of_slot`` is the hash table. Its
+    length must be a power of two, and each entry −1.
     """
     n, m = words.shape
     last_slot = len(code_of_slot) - 1
@@ -59,8 +59,8 @@ def number_records(words, code_of_slot, codes, first_rows):
 def number_patterns(x, codes, numbers, first_rows):
     """Write 2ᵈ code + Σ_j 2ʲ [x_j missing] of each row to ``numbers``.
 
-    The first row with each number is written to ``first_rows``, which holds −1 everywhere and has
-    an entry for every possible number.
+    The first row with each number is written to ``first_rows``, which must have an entry of −1 for
+    every possible number.
     """
     n, d = x.shape
     n_bytes = (d + 7) // 8
@@ -85,7 +85,9 @@ def mark_missing(x, marks):
     for r in range(n):
         for i in range(n_whole):
             byte = np.uint8(0)
-            for bit in range(8):  # a constant range, so that the compiler unrolls the loop
+            for bit in range(
+                8
+            ):  # the range is constant, so that the compiler unrolls the loop
                 byte |= np.uint8(np.isnan(x[r, 8 * i + bit])) << np.uint8(bit)
             marks[r, i] = byte
         if d > 8 * n_whole:

@@ -1,4 +1,4 @@
-"""How text files write the numbers and dates of each column; sums and models store this."""
+"""Notations of numbers and dates in text files, which sums and models store for each column."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _THOUSANDS = ("", ",", ".", " ", "'")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Notation:
-    """How a text file writes the values of one column.
+    """The way in which a text file writes the values of one column.
 
-    An empty field means that the values have no such mark.
+    A field is empty if the values have no such mark.
     """
 
     kind: Kind = "number"
     decimal: str = ""  # decimal mark, "." or ","
     thousands: str = ""  # mark between groups of three digits
     percent: bool = False
-    currency: str = ""  # such as "€"; single cells may lack it
-    unit: str = ""  # such as "kg"; it follows every number
-    date: str = ""  # format such as "%d/%m/%Y", or "iso"
+    currency: str = ""  # a currency such as "€", which single cells may lack
+    unit: str = ""  # a unit such as "kg", which follows every number
+    date: str = ""  # a format of dates such as "%d/%m/%Y", or "iso"
 
     @property
     def is_plain(self) -> bool:
-        """Whether the numbers have no marks, so that every program reads them alike."""
+        """Whether the values are numbers without marks, which every program can read."""
         return self == Notation()
 
     @property
@@ -76,7 +76,7 @@ def _either(a: str, b: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Notations:
-    """The notations of each column; it has several if files wrote it in several ways."""
+    """The notations of each column: one, or several if files wrote the column in several ways."""
 
     columns: Mapping[str, frozenset[Notation]]
 
@@ -85,7 +85,7 @@ class Notations:
         return cls({name: frozenset([notation]) for name, notation in columns.items()})
 
     def merged(self, other: Notations) -> Notations:
-        """Return all notations of ``self`` and ``other``."""
+        """Return the notations of ``self`` together with those of ``other``."""
         nothing: frozenset[Notation] = frozenset()
         columns = dict(self.columns)
         for name, notations in other.columns.items():
@@ -93,7 +93,7 @@ class Notations:
         return Notations(columns)
 
     def common(self) -> dict[str, Notation]:
-        """Return the notation of each column for which one notation fits all files."""
+        """Return one notation for each column that has a notation that fits all files."""
         agreed: dict[str, Notation] = {}
         for name, notations in self.columns.items():
             notation = _joined_all(notations)
@@ -115,7 +115,7 @@ class Notations:
 
     @classmethod
     def from_json(cls, documents: Any) -> Notations | None:
-        """Return the notations that were read from a file; None if there are none."""
+        """Return the notations from the list of ``to_json``, or None if there are none."""
         if documents is None:
             return None
         columns: dict[str, frozenset[Notation]] = {}
@@ -135,7 +135,7 @@ class Notations:
 
 
 def merged_notations(a: Notations | None, b: Notations | None) -> Notations | None:
-    """Return all notations of ``a`` and ``b``; None means that they are not known."""
+    """Return the notations of ``a`` together with those of ``b``, where None adds nothing."""
     if a is None or b is None:
         return b if a is None else a
     return a if a == b else a.merged(b)

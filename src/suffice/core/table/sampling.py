@@ -8,11 +8,13 @@ import numpy as np
 from suffice.core.table.table import Table
 from suffice.typing import Codes
 
-FEWEST = 10  # a sample keeps at least this many rows of each class, or all rows of it
+FEWEST = (
+    10  # a sample has at least this many rows of each class, or all rows of a smaller class
+)
 
 
 def ranks_within(codes: Codes, rng: np.random.Generator) -> Codes:
-    """Return a random rank 0 … n_k − 1 of each row among the rows of its class, (n,)."""
+    """Return a random rank from 0 to n_k − 1 for each row among the rows of its class, (n,)."""
     return places_within(codes, rng.permutation(len(codes)))
 
 
@@ -46,10 +48,10 @@ def stratified_folds(
     seed: int,
     together: Codes | None = None,
 ) -> list[tuple[Codes, Codes]]:
-    """Return (train, test) row numbers of folds over which every class is spread evenly.
+    """Return (train, test) row numbers of folds that have almost equal numbers of each class.
 
-    Rows with the same number in ``together`` (n,) stay in one fold. Such sets of rows are spread
-    over the folds by the class of their first row.
+    Rows with the same number in ``together`` (n,) stay in one fold. Then the sets of such rows are
+    divided evenly, by the class of the first row of each set.
     """
     if together is not None:
         _, first, set_of = np.unique(together, return_index=True, return_inverse=True)
@@ -70,7 +72,7 @@ def folds_of_sets(
     set_of: Codes,
     folds: Iterable[tuple[Codes, Codes]],
 ) -> list[tuple[Codes, Codes]]:
-    """Return (train, test) row numbers of folds of sets; ``set_of`` gives the set of each row."""
+    """Return (train, test) row numbers, given folds of sets, and the set of each row."""
     row_folds = []
     for train, test in folds:
         rows_to_learn = np.flatnonzero(np.isin(set_of, train))
@@ -82,7 +84,7 @@ def folds_of_sets(
 def strided_sample(table: Table, n_rows: int) -> Table:
     """Return about ``n_rows`` rows, evenly spaced in every class, weighted to represent all rows.
 
-    It takes every s-th row of a large class and all rows of a small class; nothing is random.
+    The sample has every s-th row of a large class and all rows of a small class; it is not random.
     """
     codes = table.codes
     k = table.n_classes

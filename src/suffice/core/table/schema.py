@@ -13,13 +13,14 @@ from suffice.core.text.lists import quoted
 from suffice.errors import FeatureMismatchError, FileFormatError
 from suffice.typing import Array, Codes, Floats
 
-LevelCodes: TypeAlias = npt.NDArray[np.integer[Any]]  # codes of levels, −1 for no level
-MOST_LEVELS = 40  # a category with more keeps the most frequent levels and "other"
+LevelCodes: TypeAlias = npt.NDArray[np.integer[Any]]  # codes of levels, or −1 for no level
+# a category with more levels keeps the most frequent ones and merges the others into "other"
+MOST_LEVELS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A numeric column; with ``fill``, missing values are filled and have an indicator."""
+    """A numeric column; if ``fill`` is set, missing values get this value and an indicator."""
 
     name: str
     fill: float | None = None  # None: a missing value stays NaN
@@ -31,7 +32,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A categorical column; missing values may be one more level, and so may rare levels."""
+    """A categorical column; missing values and rare levels may have a level of their own."""
 
     name: str
     levels: tuple[str, ...]  # sorted
@@ -49,7 +50,7 @@ class Category:
 
     @property
     def values(self) -> tuple[str | None, ...]:
-        """The value of a cell with each level; None is a missing value."""
+        """The cell value of each level, where None is a missing value."""
         values: list[str | None] = list(self.levels)
         if self.missing:
             values.append(None)
@@ -59,8 +60,8 @@ class Category:
 
     def merged(self, other: Self) -> Self:
         """Return the column with the levels of ``self`` and ``other``."""
-        # the "other" level of one column may include levels that only the other column lists:
-        # these levels count as "other" in the result
+        # if one column has a level "other", it may include levels that only the second column
+        # lists: these levels are merged into "other"
         rare: set[str] = set()
         if self.other:
             rare |= set(other.levels) - set(self.levels)
@@ -75,7 +76,7 @@ class Category:
         )
 
     def capped(self, weights: Floats) -> Self:
-        """Return the column with its rare levels merged; ``weights`` has one entry per level."""
+        """Return the column with its rare levels merged, given the weight of each level."""
         if len(self.levels) <= MOST_LEVELS:
             return self
         heaviest = np.argsort(-weights[: len(self.levels)], kind="stable")[: MOST_LEVELS - 1]
@@ -83,11 +84,11 @@ class Category:
         return replace(self, levels=levels, other=True)
 
     def codes_of(self, levels: Sequence[str], codes: LevelCodes) -> LevelCodes:
-        """Convert codes of ``levels`` to codes of this column's levels; −1 means no level."""
+        """Return codes of ``levels`` as codes of this column's levels, with −1 for no level."""
         place_of = {level: place for place, level in enumerate(self.levels)}
         unknown = self.n_levels - 1 if self.other else -1
         empty = len(self.levels) if self.missing else -1
-        # code −1, a missing value, takes the last entry
+        # the code −1 of a missing value selects the last entry
         places = [place_of.get(level, unknown) for level in levels]
         if [*places, empty] == [*range(len(places)), -1]:
             return codes
@@ -96,7 +97,7 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A column that is not used, and the reason."""
+    """A column that is not used, with the reason."""
 
     name: str
     reason: str
@@ -148,12 +149,12 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all columns, including those left out."""
+        """Names of all columns, including columns that are left out."""
         return tuple(c.name for c in self.columns)
 
     @cached_property
     def starts(self) -> Codes:
-        """Position of each group's first indicator among all indicators, and their number.
+        """Position of each group's first indicator among all C indicators, and C itself.
 
         The groups are the filled numeric columns, with one indicator each, then the categories.
         """
@@ -181,7 +182,7 @@ class Schema:
         return (*numbers, *holes, *levels)
 
     def merged(self, other: Self) -> Self:
-        """Return the schema with the levels of both; the columns must be the same, in any order."""
+        """Return the schema with the levels of both; ``other`` must have the same columns."""
         if self == other:
             return self
         other_columns = {c.name: c for c in other.columns}
@@ -195,7 +196,10 @@ class Schema:
         return type(self)(tuple(columns))
 
     def places_in(self, wider: Self) -> Codes:
-        """Return the position of each feature in another schema, or −1 if it has none there."""
+        """Return the position of each feature in another schema, or −1 if that schema lacks it.
+
+        A level that the other schema does not list has the position of "other".
+        """
         place_of = {feature: place for place, feature in enumerate(wider._features())}
         places = []
         for feature in self._features():
@@ -204,7 +208,7 @@ class Schema:
         return np.array(places, np.intp)
 
     def _features(self) -> Iterator[tuple[str, ...]]:
-        """Yield a unique key for each feature; names may coincide, as "(missing)" and a level."""
+        """Yield a unique key for each feature; names are not unique: a level may be "(missing)"."""
         for number in self.numbers:
             yield (number.name,)
         for j in self.filled:
@@ -280,7 +284,7 @@ def _column_from_json(fields: dict[str, Any]) -> Column:
 
 
 def _check_types(column: Column) -> None:
-    """Raise TypeError if a field of a column from a file has another type than it may have."""
+    """Raise TypeError if a field of a column that was read from a file has a wrong type."""
     texts: list[Any] = [column.name]
     flags: list[Any] = []
     if isinstance(column, Category):
@@ -300,11 +304,11 @@ def _check_types(column: Column) -> None:
 
 @dataclass(frozen=True)
 class Encoding:
-    """Encode the columns of a table as the D features of a model, and decode them.
+    """Encode the columns of a table as the D features of a model, and decode the features.
 
-    One level of each category, the reference, has no feature: a row with that level has 0 in all
-    indicators of the category. The indicators are NaN if the level is unknown, or if the value is
-    missing and missing values are not a level.
+    One level of each category, the reference, has no feature: a row with the reference level has 0
+    in all indicators of the category. The indicators of a row are NaN if its level is unknown, or
+    if its value is missing and the category has no level for missing values.
 
     With ``late_fills``, no feature is NaN: an empty number takes the fill value of its column, and
     an unknown level becomes the reference level.
@@ -317,7 +321,7 @@ class Encoding:
 
     @classmethod
     def of(cls, schema: Schema, level_weights: Floats) -> Self:
-        """Return the encoding whose references are the heaviest levels, given weights (C,)."""
+        """Return the encoding whose reference levels are the heaviest, given level weights (C,)."""
         edges = itertools.pairwise(schema.starts[len(schema.filled) :])
         return cls(schema, tuple(int(np.argmax(level_weights[lo:hi])) for lo, hi in edges))
 
@@ -357,7 +361,7 @@ class Encoding:
 
     @cached_property
     def kept(self) -> Codes:
-        """Positions, among the features of the schema, of the model's features."""
+        """Positions of the model's features among the features of the schema."""
         schema = self.schema
         starts = schema.n_numbers + schema.starts[len(schema.filled) : -1]
         dropped = starts + np.array(self.reference, np.intp)
@@ -380,7 +384,7 @@ class Encoding:
 
     @cached_property
     def column_groups(self) -> list[Codes]:
-        """Positions of the model's features for each used column, in the order of the columns."""
+        """Positions of each used column's features in the model, in the order of the columns."""
         schema = self.schema
         groups: dict[str, list[int]] = {}
         for j, number in enumerate(schema.numbers):
@@ -408,7 +412,7 @@ class Encoding:
             codes = indicators[:, n_filled + j]
             rows[codes < 0, block] = np.nan
             on = np.flatnonzero((codes >= 0) & (codes != reference))
-            # levels after the reference have features one place earlier
+            # the features of the levels after the reference move up by one place
             rows[on, block.start + codes[on] - (codes[on] > reference)] = 1.0
         if self.late_fills is not None:
             numbers = rows[:, : schema.n_numbers]
@@ -418,9 +422,9 @@ class Encoding:
         return rows
 
     def columns(self, rows: Floats) -> dict[str, Array]:
-        """Return the columns of a table from rows of the model.
+        """Return the columns of a table, given rows of the model.
 
-        A category takes the level with the largest indicator.
+        A categorical column gets the level with the largest indicator.
         """
         schema = self.schema
         columns: dict[str, Array] = {}

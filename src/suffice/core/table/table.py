@@ -1,4 +1,4 @@
-"""The labelled table: numeric rows and the class of each, checked once."""
+"""The labelled table: numeric rows, each with its class and weight, checked once."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -43,9 +43,9 @@ class Table:
         schema: Schema | None = None,
         names: Sequence[str] | None = None,
     ) -> Self:
-        """Return users' rows, labels and weights, after checking that they fit together.
+        """Return rows, labels and weights as a table, after checking that they fit together.
 
-        Text columns and those that ``categorical`` names become categories.
+        Text columns, and columns that ``categorical`` names, become categories.
 
         Parameters
         ----------
@@ -141,13 +141,13 @@ class Table:
         )
 
     def with_rows(self, x: Matrix, names: tuple[str, ...] | None = None) -> Self:
-        """Return the same labels and weights with other numbers, such as transformed ones."""
+        """Return the table with other numbers in its rows, such as transformed numbers."""
         return replace(self, x=x, names=names)
 
     def indicator_features(self) -> LevelCodes:
         """Return the position of each row's indicator in each group, or −1, (n, h + q).
 
-        Positions count through the indicators of all groups.
+        Positions are those among the indicators of all groups.
         """
         assert self.schema is not None
         assert self.indicators is not None
@@ -164,7 +164,7 @@ class Table:
         return sums.astype(np.float64)
 
     def encoded(self, encoding: Encoding | None = None) -> tuple[Self, Encoding | None]:
-        """Return the table with numeric features only, and the encoding that made them.
+        """Return the table with numeric features only, and the encoding that made these features.
 
         The encoding is None if all columns are numeric already.
         """
@@ -182,7 +182,7 @@ class Table:
         return table, encoding
 
     def counted(self) -> Self:
-        """Return the rows with positive weight, and only the classes that occur in them."""
+        """Return the rows with positive weight, without classes that have no such row."""
         table = self.take(self.weights > 0) if self.has_absent_rows else self
         present = np.flatnonzero(np.bincount(table.codes, minlength=self.n_classes))
         if len(present) == self.n_classes:
@@ -193,7 +193,7 @@ class Table:
 
 @contextmanager
 def numbering_rows(table: Table) -> Iterator[None]:
-    """Make errors about a sample or a fold name the row and column of the whole table."""
+    """Make errors about rows of a sample or a fold name the row of the whole table."""
     try:
         yield
     except InvalidInputError:

@@ -12,16 +12,14 @@ import numpy as np
 from suffice.core.table.cells import is_empty
 from suffice.typing import Array, Codes, Flags, Labels
 
-_MANY_ROWS = (
-    50_000  # for fewer labels, reading each one is quick enough, and Numba is not imported
-)
+_MANY_ROWS = 50_000  # fewer labels are read one by one, so that Numba is not imported
 _MOST_RECORDS = 1 << 15  # the most distinct objects or texts that the hash table can hold
 _SLOTS = 1 << 17
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedLabels:
-    """Text labels as sorted distinct values and a code per row; −1 means no label."""
+    """Text labels as sorted classes, and the code of each row's class, −1 for no label."""
 
     classes: Labels  # (K,)
     codes: Codes  # (n,)
@@ -43,7 +41,7 @@ class EncodedLabels:
         return self.codes >= 0
 
     def take(self, rows: Codes) -> EncodedLabels:
-        """Return the labels of some rows; every class must occur in them."""
+        """Return the labels of some rows, in which every class must occur."""
         return EncodedLabels(self.classes, self.codes[rows])
 
     def __array__(
@@ -60,7 +58,7 @@ class EncodedLabels:
 
 
 def encoded_text(y: object) -> EncodedLabels | None:
-    """Return text labels as codes, or None if they are few or not text."""
+    """Return text labels as codes, or None if there are few labels or some are not text."""
     if isinstance(y, EncodedLabels):
         return y
     if isinstance(y, (list, tuple)) or not hasattr(y, "__len__") or len(y) < _MANY_ROWS:
@@ -76,9 +74,9 @@ def encoded_text(y: object) -> EncodedLabels | None:
 
 
 def encode_records(y: Labels) -> tuple[Codes, Codes] | None:
-    """Return a code for each text, by first appearance, and the first row of each code.
+    """Return a code for each text, numbered by first appearance, and the first row of each code.
 
-    The texts have a fixed width. Return None if they are few, or if too many differ.
+    The texts must have a fixed width. Return None for few texts, or if too many texts differ.
     """
     if len(y) < _MANY_ROWS or y.dtype.itemsize == 0:
         return None
@@ -87,7 +85,7 @@ def encode_records(y: Labels) -> tuple[Codes, Codes] | None:
 
 
 def _encoded_by_its_library(y: Any) -> EncodedLabels | None:
-    """Encode a text series with the method of its library: pandas, polars or pyarrow."""
+    """Return a text series as codes that its library (pandas, polars or pyarrow) computes."""
     if hasattr(y, "factorize"):  # pandas
         if getattr(y.dtype, "kind", None) != "O":
             return None
@@ -112,18 +110,18 @@ def _encoded_by_its_library(y: Any) -> EncodedLabels | None:
 
 
 def _encoded_objects(y: Labels) -> EncodedLabels | None:
-    """Return an array of Python objects as codes, or None if some object is not text or empty."""
+    """Return an array of Python objects as codes, or None if one is neither text nor empty."""
     addresses = np.asarray(_Addresses(np.ascontiguousarray(y)))
     numbered = _numbered(addresses.view(np.uint32).reshape(len(y), -1))
     if numbered is not None:
         codes, first_rows = numbered
         return _sorted_classes(codes, y[first_rows].tolist())
-    # too many distinct objects: number the labels by value instead of by address
+    # there are too many distinct objects to number them by address: number them by value
     code_of: defaultdict[object, int] = defaultdict()
     code_of.default_factory = code_of.__len__
     try:
         codes = np.fromiter(map(code_of.__getitem__, y), np.intp, len(y))
-    except TypeError:  # a value without a hash is not text
+    except TypeError:  # a value that cannot be hashed is not text
         return None
     return _sorted_classes(codes, list(code_of))
 
@@ -131,7 +129,7 @@ def _encoded_objects(y: Labels) -> EncodedLabels | None:
 def _sorted_classes(codes: Array, values: Sequence[object]) -> EncodedLabels | None:
     """Return the labels with sorted classes, or None if a value is neither text nor empty.
 
-    Also return None if a text ends with a zero character: a later check names its row.
+    Also return None if a text ends with a zero character, so that a later check names its row.
     """
     texts = []
     is_text = np.zeros(len(values), bool)
@@ -146,13 +144,13 @@ def _sorted_classes(codes: Array, values: Sequence[object]) -> EncodedLabels | N
     if not texts:
         return None
     classes, code_of_text = np.unique(np.array(texts), return_inverse=True)
-    code_of_value = np.full(len(values) + 1, -1)  # code −1 takes the last entry
+    code_of_value = np.full(len(values) + 1, -1)  # the code −1 selects the last entry
     code_of_value[:-1][is_text] = code_of_text
     return EncodedLabels(classes, code_of_value.astype(np.intp)[codes])
 
 
 class _Addresses:
-    """The memory of an array of objects, read as the objects' addresses."""
+    """The memory of an array of objects, which NumPy reads as the addresses of the objects."""
 
     def __init__(self, objects: Labels) -> None:
         self._objects = objects  # the reference keeps the objects alive

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-WIDEST = 22  # most letters of a label in a legend or at a tick
+WIDEST = 22  # most letters of a label in a legend or on an axis
 _LONGEST_QUOTE = 80  # most letters of a cell, label or name in a message
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 # control characters except tab and line feed, and characters that change the writing direction
@@ -23,13 +23,17 @@ def python_scalar(label: object) -> object:
 
 
 def labels_of_one_type(labels: Sequence[object]) -> list[object]:
-    """Return labels of one type: as text if they have several types; NaN becomes None."""
+    """Return labels of one type, with None for NaN.
+
+    Integers and floats become floats; any other mixture of types becomes text.
+    """
     cells = [None if label != label else label for label in labels]
     types = {type(label) for label in cells if label is not None}
     if len(types) < 2:
         return cells
     if types == {int, float}:
-        return [None if label is None else float(label) for label in cells]  # type: ignore[arg-type]
+        # type: ignore[arg-type]
+        return [None if label is None else float(label) for label in cells]
     return [None if label is None else str(label) for label in cells]
 
 
@@ -46,8 +50,8 @@ def noun_for(n: int, word: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
-    """Return names as a list for a sentence; if there are many, only the first few."""
-    if len(names) > most + 1:  # instead of "1 more", the last name is given
+    """Return names as a list for a sentence; of many names, only the first few."""
+    if len(names) > most + 1:  # a single remaining name is listed instead of "1 more"
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     if len(names) == 1:
         return names[0]
@@ -63,16 +67,16 @@ def quote(value: object) -> str:
 
 
 def quoted(labels: Iterable[object], most: int = 4) -> str:
-    """Return a list of quoted labels for a message; if there are many, only the first few."""
+    """Return a list of quoted labels for a message; of many labels, only the first few."""
     names = [quote(label) for label in labels]
-    if len(names) <= most + 1:  # instead of "1 more", the last name is given
+    if len(names) <= most + 1:  # a single remaining name is listed instead of "1 more"
         return ", ".join(names)
     return f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
 def shortened(labels: Sequence[object], width: int = WIDEST) -> tuple[str, ...]:
     """Return labels as text of at most ``width`` letters; different labels stay different."""
-    # cut the end of long labels; if that makes labels equal, cut the middle, or add a number
+    # cut the end of long labels; if that makes some labels equal, cut the middle or add a number
     texts = [" ".join(str(label).split()) for label in labels]
     n_different = len({str(label) for label in labels})
     for cut in (_without_end, _without_middle):
@@ -83,7 +87,7 @@ def shortened(labels: Sequence[object], width: int = WIDEST) -> tuple[str, ...]:
 
 
 def default_names(d: int) -> tuple[str, ...]:
-    """Return x₁ … x_d."""
+    """Return the names x₁ … x_d."""
     return tuple("x" + str(j + 1).translate(SUBSCRIPTS) for j in range(d))
 
 
