@@ -66,19 +66,20 @@ PENALTIES = (100.0, 1.0, 0.01)
 ADDITIVE_PENALTY = 50.0
 N_PIECES = 10  # pieces of each feature in additive logistic regression
 _FEW_ROWS = 200  # with fewer rows, additive logistic regression is not tried
-# additive logistic regression is tried if rows × features × classes is smaller
+# additive logistic regression is tried if rows × features × classes is below this product
 _FEW_NUMBERS = 50_000
-_MANY_NUMBERS = 200_000  # several penalties are tried if that product is smaller
+# several penalties are tried if rows × features × classes is below this product
+_MANY_NUMBERS = 200_000
 _MANY_ROWS = 2_000  # boosted trees are tried with at least this many rows
 _N_BOOSTINGS = 3  # number of boosted fits whose scores are averaged
-_FEWEST_LEVEL_ROWS = 5  # a level with fewer rows has no feature of its own
+_FEWEST_LEVEL_ROWS = 5  # a level with fewer rows gets no indicator feature
 
 
 class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     """Gaussian classifier that needs no tuning.
 
-    Pooling, shrinkage, a Yeo–Johnson transform, kernel features and a temperature are chosen by
-    exact cross-validated log-loss. The posteriors of the best few settings are averaged with
+    ``fit`` chooses pooling, shrinkage, a Yeo–Johnson transform, kernel features and a temperature
+    by exact cross-validated log-loss. It averages the posteriors of the best few settings, with
     weights chosen on held-out rows. Densities, samples and boundaries come from the best single
     Gaussian model.
 
@@ -89,16 +90,16 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         average.
     n_kept : int, default=2
         How many of the best settings for each form of the features (original, transformed, with
-        kernel features) may enter the average; 1 picks the single best setting.
+        kernel features) may enter the average. 1 keeps the best setting of each form.
     members : list of classifiers, optional
-        scikit-learn classifiers with ``predict_proba`` that may enter the average; a pair (name,
-        classifier) gives one a name. Each is evaluated on held-out rows.
+        scikit-learn classifiers with ``predict_proba`` that may enter the average. Pass a pair
+        (name, classifier) to name a classifier. Each is evaluated on held-out rows.
     categorical : list of columns, optional
         Columns whose numbers are codes of categories, by name or position; text columns are
         always categorical.
     costs : array (K, K), {(action, truth): cost} or Costs, optional
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1. Costs
-        change predictions, and neither the posteriors nor the choice of settings.
+        change the predictions, but neither the posteriors nor the choice of settings.
     random_state : int, default=0
         Seed of the folds, the samples of rows that settings are evaluated on, and the landmarks.
 
@@ -106,7 +107,8 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     ----------
     classes_ : array (K,)
     choices_ : list of candidates
-        The best settings, best first: log-loss with its standard error, error, weight.
+        The best settings, best first. Each has its log-loss with a standard error, its error, and
+        its weight in the average.
     best_estimator_ : GaussianClassifier
         The best single Gaussian for the features, original or transformed, fitted to all rows.
     temperature_ : float
@@ -134,7 +136,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     temperature_: float
     effort_: str
     encoding_: Encoding | None  # encoding of a mixed table
-    _varying: Codes  # features that the members read
+    _varying: Codes  # indices of the features that the members read
     _doubt: float  # ε, the weight of the class frequencies in the average
     _frequencies: Floats  # frequencies of the classes  (K,)
     _takes_categories = True
@@ -214,12 +216,12 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         return self
 
     def _learners(self, table: Table) -> dict[str, Learner]:  # noqa: ARG002
-        """Return the classifiers of other kinds that may enter the average, by name."""
+        """Return the classifiers other than Gaussians that may enter the average, by name."""
         return named_learners(self.members)
 
     @property
     def model_(self) -> Classifier:
-        """The fitted classifier, without scikit-learn; densities are those of the best model."""
+        """The fitted classifier, without scikit-learn; it has the best Gaussian's densities."""
         check_is_fitted(self)
         if self.encoding_ is None:
             names = predictor.feature_names(self)
@@ -250,7 +252,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     def feature_importances_(self) -> Floats:
         """Share of the divergence between the classes that is lost without each column, (d,).
 
-        It is that of the best single Gaussian, ``best_estimator_``; see ``GaussianClassifier``.
+        The densities are those of ``best_estimator_``, the best single Gaussian.
         """
         importances: Floats = self.best_estimator_.feature_importances_
         return importances
@@ -271,7 +273,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         self.temperature_ = model.temperature
         self.effort_ = str(header["effort"])
         views = saved.views_in(header, arrays)
-        moments = saved.moments_in(header, arrays)  # keys are numbers of views
+        moments = saved.moments_in(header, arrays)  # by the number of their view
         self.choices_ = []
         members = []
         shares = iter(model.shares)
@@ -287,7 +289,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         return self
 
     def _best_gaussian(self) -> GaussianClassifier:
-        """Return the best setting with one Gaussian per class and no added features."""
+        """Return an unfitted Gaussian classifier with the best setting that adds no features."""
         for candidate in self.choices_:
             if not isinstance(candidate, GaussianCandidate):
                 continue
@@ -320,7 +322,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         return super()._learnt() + notebook.html_table(head, rows, "What is averaged", best=0)
 
     def explain(self) -> str:
-        """Return what was chosen, how it compares with the runner-up, and what is averaged."""
+        """Return, as text, the chosen setting, its lead on the runner-up, and the average."""
         first, *others = self.choices_
         if np.isnan(first.log_loss):
             return f"There are too few rows to compare settings. Used: {first.describe()}."
@@ -347,7 +349,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
 
 
 class AutoClassifier(AutoGaussian):
-    """Automatic classifier: Gaussians, logistic regression and trees, averaged.
+    """Classifier that averages Gaussians, logistic regression and trees, and needs no tuning.
 
     The candidates are those of ``AutoGaussian``, linear and additive logistic regression, extra
     trees, a random forest and, with at least 2,000 rows, boosted trees. Their weights in the
@@ -357,7 +359,7 @@ class AutoClassifier(AutoGaussian):
     Parameters
     ----------
     kernel_features, n_kept, members, categorical, costs, random_state
-        As in ``AutoGaussian``; ``members`` enter the average with the classifiers above.
+        As in ``AutoGaussian``. ``members`` are candidates in addition to the classifiers above.
 
     Examples
     --------
@@ -391,7 +393,7 @@ def _belonging_of_labelled(
     groups: LabelsLike | None,
     time: LabelsLike | None,
 ) -> Belonging:
-    """Return groups and times of the rows that have a label, checked."""
+    """Return the groups or the times of the rows that have a label; raise if they are unusable."""
     require_one_order(groups, time)
     if groups is None and time is None:
         return Belonging()
@@ -434,7 +436,7 @@ def _candidate_from(choice: Mapping[str, Any], views: Sequence[View]) -> Candida
 def named_learners(
     members: Sequence[SklearnClassifier | tuple[str, SklearnClassifier]] | None,
 ) -> dict[str, Learner]:
-    """Return users' classifiers by name: a given name, or the name of the class."""
+    """Return users' classifiers by name; a classifier without a name gets the name of its class."""
     learners: dict[str, Learner] = {}
     for member in members or ():
         if isinstance(member, tuple):
@@ -457,7 +459,7 @@ def named_learners(
 
 
 def varying_features(table: Table, encoding: Encoding | None) -> Codes:
-    """Return features that vary, also in most folds, and are not combinations of others."""
+    """Return the indices of features that vary in most folds and are not combinations of others."""
     storage = "pooled" if table.n_features < table.n_rows else "diagonal"
     moments = Moments.of_table(replace(table, weight=None), storage=storage, fourth=False)
     varies = moments.total_variances > 0
@@ -470,7 +472,7 @@ def varying_features(table: Table, encoding: Encoding | None) -> Codes:
     if storage == "pooled" and len(varying) > 1:
         total = moments.pooled_scatter + moments.between_scatter
         dependent = dependent_columns(total[np.ix_(varying, varying)])
-        # fewer rows than features make features look like combinations of others
+        # With fewer rows than features, every feature looks like a combination of others.
         if len(varying) - len(dependent) < table.n_rows - 1:
             varying = np.delete(varying, dependent)
     return varying if len(varying) else np.arange(table.n_features)

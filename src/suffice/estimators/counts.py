@@ -54,10 +54,10 @@ class CountNB(SumsEstimator):
     Parameters
     ----------
     kind : {"multinomial", "complement", "bernoulli", "poisson"}, default="multinomial"
-        Distribution of the counts in a class. "multinomial": counts given their total, the usual
-        model of words. "bernoulli": whether each count is above ``binarize``. "poisson":
-        independent counts. "complement": scores from the counts of all other classes, which is
-        often better for classes of unequal size; it has no density.
+        Distribution of the counts in a class. "multinomial" models the counts given their total, as
+        is usual for words. "bernoulli" models whether each count is above ``binarize``. "poisson"
+        models independent counts. "complement" scores a class by the counts of all other classes.
+        It is often better for classes of unequal size, but has no density.
     alpha : float or "auto", default=1.0
         Pseudo-count of each feature in each class. "auto" takes the value with the lowest
         leave-one-out log-loss.
@@ -73,9 +73,10 @@ class CountNB(SumsEstimator):
     binarize : float, default=0.0
         For "bernoulli": a feature is present in a row if its count is above this number.
     text : str, optional
-        Text column whose words are the counts: rows are then a frame with this column, or a
-        sequence of texts. A word is two or more letters or digits, in lower case; a new word is
-        added by ``partial_fit`` and ignored by ``predict``. A missing text is empty.
+        Name of a text column whose words are counted. The rows are then a frame with this column,
+        or a sequence of texts. A word is two or more letters or digits, in lower case.
+        ``partial_fit`` adds new words, and ``predict`` ignores them. A missing text counts as
+        empty.
     n_jobs : int, optional
         Number of threads for prediction; None and -1 use every core. Results do not depend on it.
 
@@ -84,15 +85,15 @@ class CountNB(SumsEstimator):
     classes_ : array (K,)
         Class labels, in the order that all other attributes follow.
     moments_ : CountSums
-        Sums of the training rows; add those of two fits to merge the fits.
+        Sums of the training rows. To merge two fits, add their sums.
     settings_ : CountSettings
         All settings, with the values that were chosen for "auto".
     model_ : Classifier
-        The fitted classifier without scikit-learn: densities and posteriors.
+        The fitted classifier without scikit-learn; it has densities and posteriors.
     priors_ : array (K,)
         Class priors.
     feature_log_weights_ : array (K, d)
-        Score of one count of each feature in each class.
+        What one count of each feature adds to the score of each class.
 
     Examples
     --------
@@ -161,7 +162,7 @@ class CountNB(SumsEstimator):
         )
 
     def _resolved_count_settings(self) -> CountSettings:
-        """Return the settings, with the values that ``fit`` chose for "auto", if it did."""
+        """Return the settings; values that ``fit`` has chosen replace "auto"."""
         settings = self._count_settings()
         if not hasattr(self, "settings_"):
             return settings
@@ -185,7 +186,7 @@ class CountNB(SumsEstimator):
     def fit_moments(self, moments: CountSums) -> Self:
         """Fit the model to sums that were collected before, without reading rows.
 
-        If ``fit`` has chosen values for settings of "auto", they are kept.
+        If ``fit`` has chosen values for settings that are "auto", these values are kept.
         """
         if not isinstance(moments, CountSums):
             raise InvalidParameterError(
@@ -211,7 +212,7 @@ class CountNB(SumsEstimator):
         classes: LabelsLike | None = None,
         sample_weight: WeightsLike = None,
     ) -> Self:
-        """Add rows, in any order and in batches of any size; classes may be new."""
+        """Add rows, in any order and in batches of any size. New classes are allowed."""
         settings = self._count_settings()
         is_first = not hasattr(self, "moments_")
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=is_first)
@@ -266,13 +267,13 @@ class CountNB(SumsEstimator):
         return sums.without_unseen()
 
     def _with_words_of_both(self, other: CountSums) -> tuple[CountSums, CountSums]:
-        """Return the learnt sums and the other sums; sums of texts get the words of both."""
+        """Return the estimator's sums and ``other``; sums of texts get the same words."""
         if self.text is None:
             return self.moments_, other
         return sharing_features(self.moments_, other)
 
     def _set_columns(self, moments: CountSums) -> None:
-        """Keep the features of sums, or the text column whose words they are."""
+        """Set the names of the features: those of the sums, or the name of the text column."""
         if self.text is None:
             set_features(self, moments.n_features, moments.feature_names)
         else:
@@ -286,7 +287,7 @@ class CountNB(SumsEstimator):
         settings: CountSettings,
         classes: LabelsLike | None,
     ) -> tuple[CountSums, CountSettings]:
-        """Return the sums of rows, and the settings with chosen values for "auto"."""
+        """Return the sums of the rows, and the settings with values chosen in place of "auto"."""
         moments = self._summed(x, labels, weight, settings, classes)
         if not settings.open_settings:
             return moments, settings
@@ -304,7 +305,7 @@ class CountNB(SumsEstimator):
         return moments, chosen
 
     def _set_moments(self, moments: CountSums, settings: CountSettings) -> None:
-        """Keep the sums; discard the model of earlier sums."""
+        """Set the sums, and discard the model that was estimated from earlier sums."""
         self.moments_ = moments
         self.settings_ = settings
         self.classes_ = moments.classes
@@ -339,15 +340,15 @@ class CountNB(SumsEstimator):
 
     @property
     def feature_log_weights_(self) -> Floats:
-        """Score of one count of each feature in each class, shape (K, d)."""
+        """What one count of each feature adds to the score of each class, shape (K, d)."""
         return self._density.weights
 
     @property
     def feature_importances_(self) -> Floats:
         """Share of the divergence between the classes that lies in each feature, (d,).
 
-        With ``kind="complement"``, whose scores are not log densities, differences between the
-        shares of the features in the classes are multiplied with differences between their scores.
+        The scores of ``kind="complement"`` are not log densities. There, a feature counts by the
+        difference between its shares in two classes, times the difference between its scores.
         """
         density = self._density
         features = list(np.arange(density.n_features)[:, None])
@@ -368,7 +369,7 @@ class CountNB(SumsEstimator):
         """Return the n features that favour a class most, with their log odds.
 
         The log odds of a feature are its score in the class minus the mean of its scores in all
-        other classes: how much one more count of it favours the class.
+        other classes. They say how much one more count of the feature favours the class.
 
         Parameters
         ----------
@@ -377,8 +378,8 @@ class CountNB(SumsEstimator):
         n : int, default=10
             Number of features.
         names : sequence of d names, optional
-            Names of the features, such as the words of a vectorizer; by default those of ``fit``,
-            or else positions.
+            Names of the features, such as the words of a vectorizer. By default, the names that
+            ``fit`` saw are used, or positions if there are none.
         """
         weights = self.feature_log_weights_
         k = code_of(label, self.classes_)

@@ -29,7 +29,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     encoding_ : Encoding
-        The columns, their levels, and the references.
+        The columns, their levels, and the reference level of each category.
 
     Examples
     --------
@@ -54,10 +54,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
     def fit(self, X: RowsLike, y: LabelsLike | None = None) -> Self:  # noqa: ARG002
-        """Learn the columns and their levels; labels are ignored."""
+        """Learn the columns and their levels from rows ``X``; labels are ignored."""
         table = self._checked(X, reset=True)
         rows = read(table, categorical=self.categorical, missing="indicator")
-        # each column's mean fills cells in rows that are encoded later
+        # the mean of each column replaces missing values in later rows
         self._fills = rows.x.mean(axis=0)
         starts = rows.schema.starts[:-1]
         positions = np.where(rows.indicators < 0, -1, rows.indicators + starts)
@@ -98,7 +98,7 @@ def takes(estimator: Any, X: RowsLike, *, has_gaps: bool) -> bool:
     if isinstance(estimator, Pipeline):
         steps = [step for _, step in estimator.steps]
     if isinstance(steps[0], ColumnTransformer):
-        return True  # a saved encoder was made for one table
+        return True  # the user's own encoder handles the columns and the missing values
     tags = [get_tags(step).input_tags for step in steps]
     takes_columns = tags[0].categorical or tags[0].string or not is_mixed(X)
     takes_gaps = all(tag.allow_nan for tag in tags)

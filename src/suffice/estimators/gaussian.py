@@ -1,4 +1,4 @@
-"""The Gaussian classifiers: LDA, QDA, RDA, naive Bayes, and the general one."""
+"""The Gaussian classifiers: LDA, QDA, RDA, naive Bayes, and ``GaussianClassifier``."""
 
 from collections.abc import Sequence
 from typing import Self
@@ -30,9 +30,9 @@ class LDA(GaussianEstimator):
     Parameters
     ----------
     shrinkage : float in [0, 1], "oas", "ledoit-wolf", "auto" or Shrinkage, optional
-        Friedman's γ: weight of a diagonal target in each covariance estimate. By default the
-        target is the diagonal of that estimate; ``Shrinkage(0.3, target="sphere")`` names
-        another one.
+        Friedman's γ: weight of a diagonal target in each covariance estimate. By default the target
+        is the diagonal of that estimate; ``Shrinkage(0.3, target="sphere")`` selects another
+        target.
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
         Divisor of the scatter: the sum of weights ("mle"), or that sum minus one for each mean
         ("unbiased", Bessel's correction). "averaged" is the weighted mean of M_k / (w_k − 1) over
@@ -40,9 +40,9 @@ class LDA(GaussianEstimator):
     estimate : {"plug-in", "map", "predictive"} or NormalInverseWishart, default="plug-in"
         "plug-in" uses the estimates as if they were the parameters, "map" uses the most probable
         parameters, and "predictive" integrates the parameters out, which gives each class a
-        Student t density. The last two have a weak prior. Pass a ``NormalInverseWishart`` for
-        another prior; its ``use`` selects one of the two. Both estimate full covariances
-        and ignore ``divisor``.
+        Student t density. "map" and "predictive" use a weak prior, estimate full covariances and
+        ignore ``divisor``. Pass a ``NormalInverseWishart`` for another prior; its ``use`` is "map"
+        or "predictive".
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
         Prior probabilities of the classes. None uses the class frequencies, and
         ``Dirichlet(α)`` smooths them.
@@ -50,9 +50,10 @@ class LDA(GaussianEstimator):
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
         ``Costs(reject=0.1)`` also lets the classifier reject uncertain rows.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
-        Transform each feature by a monotone power first; the powers are fitted without labels,
-        or given. Densities, samples and posteriors describe the original rows, while ``means_``,
-        ``covariance_`` and ``coef_`` describe the transformed rows.
+        Transform each feature by a monotone power before the fit. The powers are fitted without
+        labels, or are those of the ``PowerTransform``. Densities, samples and posteriors describe
+        the original rows, while ``means_``, ``covariance_`` and ``coef_`` describe the transformed
+        rows.
     temperature : float or "auto", default=1.0
         T in the posteriors softmax(a / T), where a is the log joint density. "auto" takes the T
         with the lowest held-out log-loss.
@@ -61,12 +62,12 @@ class LDA(GaussianEstimator):
         always categorical. ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of
         each level.
     missing : {"marginal", "indicator"}, default="marginal"
-        "marginal" integrates missing numbers out. "indicator" fills them with a mean and marks
-        them by an indicator, for values whose absence is informative. A missing category is
-        always a level of its own.
+        "marginal" integrates missing numbers out. "indicator" replaces each missing number with a
+        mean and adds an indicator feature: use it if the absence of a value is informative. A
+        missing category is always a separate level.
     n_components : int, optional
-        Number of discriminant coordinates that ``transform`` returns and that predictions use (with
-        ``estimate="plug-in"``). None means all of them, K − 1.
+        Number of discriminant coordinates that ``transform`` returns. With ``estimate="plug-in"``,
+        predictions use only these coordinates. None means all K − 1 coordinates.
     n_jobs : int, optional
         Number of threads for fit and prediction; None and -1 use every core. Results do not
         depend on it.
@@ -76,11 +77,12 @@ class LDA(GaussianEstimator):
     classes_ : array (K,)
         Class labels, in the order that all other attributes follow.
     moments_ : Moments
-        Sums of the training rows; add those of two fits to merge the fits.
+        Sums of the training rows. To merge two fits, add their sums.
     settings_ : Settings
         All settings, with the values that were chosen for "auto".
     model_ : Classifier
-        The fitted classifier without scikit-learn: densities, parameters, criteria and errors.
+        The fitted classifier without scikit-learn. It has densities, parameters, information
+        criteria and error rates.
     means_, priors_, covariance_ : arrays
         Parameters: (K, d), (K,) and (d, d).
     coef_, intercept_ : arrays
@@ -147,9 +149,9 @@ class QDA(GaussianEstimator):
     pooling : float in [0, 1] or "auto", optional
         Friedman's λ: weight of the pooled covariance in each group's estimate.
     shrinkage : float in [0, 1], "oas", "ledoit-wolf", "auto" or Shrinkage, optional
-        Friedman's γ: weight of a diagonal target in each covariance estimate. By default the
-        target is the diagonal of that estimate; ``Shrinkage(0.3, target="sphere")`` names
-        another one.
+        Friedman's γ: weight of a diagonal target in each covariance estimate. By default the target
+        is the diagonal of that estimate; ``Shrinkage(0.3, target="sphere")`` selects another
+        target.
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
         Divisor of the scatter: the sum of weights ("mle"), or that sum minus one for each mean
         ("unbiased", Bessel's correction). "averaged" is the weighted mean of M_k / (w_k − 1) over
@@ -157,9 +159,9 @@ class QDA(GaussianEstimator):
     estimate : {"plug-in", "map", "predictive"} or NormalInverseWishart, default="plug-in"
         "plug-in" uses the estimates as if they were the parameters, "map" uses the most probable
         parameters, and "predictive" integrates the parameters out, which gives each class a
-        Student t density. The last two have a weak prior. Pass a ``NormalInverseWishart`` for
-        another prior; its ``use`` selects one of the two. Both estimate full covariances
-        and ignore ``divisor``.
+        Student t density. "map" and "predictive" use a weak prior, estimate full covariances and
+        ignore ``divisor``. Pass a ``NormalInverseWishart`` for another prior; its ``use`` is "map"
+        or "predictive".
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
         Prior probabilities of the classes. None uses the class frequencies, and
         ``Dirichlet(α)`` smooths them.
@@ -167,9 +169,10 @@ class QDA(GaussianEstimator):
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
         ``Costs(reject=0.1)`` also lets the classifier reject uncertain rows.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
-        Transform each feature by a monotone power first; the powers are fitted without labels,
-        or given. Densities, samples and posteriors describe the original rows, while ``means_``,
-        ``covariance_`` and ``coef_`` describe the transformed rows.
+        Transform each feature by a monotone power before the fit. The powers are fitted without
+        labels, or are those of the ``PowerTransform``. Densities, samples and posteriors describe
+        the original rows, while ``means_``, ``covariance_`` and ``coef_`` describe the transformed
+        rows.
     temperature : float or "auto", default=1.0
         T in the posteriors softmax(a / T), where a is the log joint density. "auto" takes the T
         with the lowest held-out log-loss.
@@ -178,9 +181,9 @@ class QDA(GaussianEstimator):
         always categorical. ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of
         each level.
     missing : {"marginal", "indicator"}, default="marginal"
-        "marginal" integrates missing numbers out. "indicator" fills them with a mean and marks
-        them by an indicator, for values whose absence is informative. A missing category is
-        always a level of its own.
+        "marginal" integrates missing numbers out. "indicator" replaces each missing number with a
+        mean and adds an indicator feature: use it if the absence of a value is informative. A
+        missing category is always a separate level.
     n_jobs : int, optional
         Number of threads for fit and prediction; None and -1 use every core. Results do not
         depend on it.
@@ -190,11 +193,12 @@ class QDA(GaussianEstimator):
     classes_ : array (K,)
         Class labels, in the order that all other attributes follow.
     moments_ : Moments
-        Sums of the training rows; add those of two fits to merge the fits.
+        Sums of the training rows. To merge two fits, add their sums.
     settings_ : Settings
         All settings, with the values that were chosen for "auto".
     model_ : Classifier
-        The fitted classifier without scikit-learn: densities, parameters, criteria and errors.
+        The fitted classifier without scikit-learn. It has densities, parameters, information
+        criteria and error rates.
     means_, priors_, covariance_ : arrays
         Parameters: (K, d), (K,) and (K, d, d).
 
@@ -251,19 +255,19 @@ class QDA(GaussianEstimator):
 
 
 class RDA(GaussianEstimator):
-    """Regularised discriminant analysis: between LDA, QDA and naive Bayes, chosen by the data.
+    """Regularised discriminant analysis: a compromise between LDA, QDA and naive Bayes.
 
-    ``pooling`` and ``shrinkage`` are chosen by exact cross-validation. Friedman (1989), *JASA* 84,
-    165–175.
+    By default, ``fit`` chooses ``pooling`` and ``shrinkage`` by exact cross-validation. Friedman
+    (1989), *JASA* 84, 165–175.
 
     Parameters
     ----------
     pooling : float in [0, 1] or "auto", default="auto"
         Friedman's λ: weight of the pooled covariance in each group's estimate.
     shrinkage : float in [0, 1], "oas", "ledoit-wolf", "auto" or Shrinkage, default="auto"
-        Friedman's γ: weight of a diagonal target in each covariance estimate. By default the
-        target is the diagonal of that estimate; ``Shrinkage(0.3, target="sphere")`` names
-        another one.
+        Friedman's γ: weight of a diagonal target in each covariance estimate. By default the target
+        is the diagonal of that estimate; ``Shrinkage(0.3, target="sphere")`` selects another
+        target.
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
         Divisor of the scatter: the sum of weights ("mle"), or that sum minus one for each mean
         ("unbiased", Bessel's correction). "averaged" is the weighted mean of M_k / (w_k − 1) over
@@ -275,9 +279,10 @@ class RDA(GaussianEstimator):
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
         ``Costs(reject=0.1)`` also lets the classifier reject uncertain rows.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
-        Transform each feature by a monotone power first; the powers are fitted without labels,
-        or given. Densities, samples and posteriors describe the original rows, while ``means_``,
-        ``covariance_`` and ``coef_`` describe the transformed rows.
+        Transform each feature by a monotone power before the fit. The powers are fitted without
+        labels, or are those of the ``PowerTransform``. Densities, samples and posteriors describe
+        the original rows, while ``means_``, ``covariance_`` and ``coef_`` describe the transformed
+        rows.
     temperature : float or "auto", default=1.0
         T in the posteriors softmax(a / T), where a is the log joint density. "auto" takes the T
         with the lowest held-out log-loss.
@@ -286,9 +291,9 @@ class RDA(GaussianEstimator):
         always categorical. ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of
         each level.
     missing : {"marginal", "indicator"}, default="marginal"
-        "marginal" integrates missing numbers out. "indicator" fills them with a mean and marks
-        them by an indicator, for values whose absence is informative. A missing category is
-        always a level of its own.
+        "marginal" integrates missing numbers out. "indicator" replaces each missing number with a
+        mean and adds an indicator feature: use it if the absence of a value is informative. A
+        missing category is always a separate level.
     n_jobs : int, optional
         Number of threads for fit and prediction; None and -1 use every core. Results do not
         depend on it.
@@ -298,11 +303,12 @@ class RDA(GaussianEstimator):
     classes_ : array (K,)
         Class labels, in the order that all other attributes follow.
     moments_ : Moments
-        Sums of the training rows; add those of two fits to merge the fits.
+        Sums of the training rows. To merge two fits, add their sums.
     settings_ : Settings
         All settings, with the values that were chosen for "auto".
     model_ : Classifier
-        The fitted classifier without scikit-learn: densities, parameters, criteria and errors.
+        The fitted classifier without scikit-learn. It has densities, parameters, information
+        criteria and error rates.
     means_, priors_, covariance_ : arrays
         Parameters: (K, d), (K,) and (K, d, d).
 
@@ -374,9 +380,10 @@ class GaussianNB(GaussianEstimator):
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
         ``Costs(reject=0.1)`` also lets the classifier reject uncertain rows.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
-        Transform each feature by a monotone power first; the powers are fitted without labels,
-        or given. Densities, samples and posteriors describe the original rows, while ``means_``,
-        ``covariance_`` and ``coef_`` describe the transformed rows.
+        Transform each feature by a monotone power before the fit. The powers are fitted without
+        labels, or are those of the ``PowerTransform``. Densities, samples and posteriors describe
+        the original rows, while ``means_``, ``covariance_`` and ``coef_`` describe the transformed
+        rows.
     temperature : float or "auto", default=1.0
         T in the posteriors softmax(a / T), where a is the log joint density. "auto" takes the T
         with the lowest held-out log-loss.
@@ -385,9 +392,9 @@ class GaussianNB(GaussianEstimator):
         always categorical. ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of
         each level.
     missing : {"marginal", "indicator"}, default="marginal"
-        "marginal" integrates missing numbers out. "indicator" fills them with a mean and marks
-        them by an indicator, for values whose absence is informative. A missing category is
-        always a level of its own.
+        "marginal" integrates missing numbers out. "indicator" replaces each missing number with a
+        mean and adds an indicator feature: use it if the absence of a value is informative. A
+        missing category is always a separate level.
     n_jobs : int, optional
         Number of threads for fit and prediction; None and -1 use every core. Results do not
         depend on it.
@@ -397,11 +404,12 @@ class GaussianNB(GaussianEstimator):
     classes_ : array (K,)
         Class labels, in the order that all other attributes follow.
     moments_ : Moments
-        Sums of the training rows; add those of two fits to merge the fits.
+        Sums of the training rows. To merge two fits, add their sums.
     settings_ : Settings
         All settings, with the values that were chosen for "auto".
     model_ : Classifier
-        The fitted classifier without scikit-learn: densities, parameters, criteria and errors.
+        The fitted classifier without scikit-learn. It has densities, parameters, information
+        criteria and error rates.
     means_, priors_, covariance_ : arrays
         Parameters: (K, d), (K,) and (K, d, d).
 
@@ -458,19 +466,21 @@ class GaussianClassifier(GaussianEstimator):
     ----------
     covariance : {"full", "diagonal", "spherical", "tree"}, an EDDA code or "auto", default="full"
         Structure of each covariance. An EDDA code ("EII" … "VVV") has one letter each for volume,
-        shape and orientation: E if all classes share it, V if it varies, I if it is that of the
-        identity. It cannot be combined with ``tied``, ``pooling`` or ``shrinkage``. "auto" takes
-        the code with the lowest ``bic``, stored as ``family_``. "tree" gives the categories of each
-        class a Chow–Liu tree and regresses the numbers on their levels.
+        shape and orientation. E means that all classes share the property, V that it varies, and I
+        that it is that of the identity. A code cannot be combined with ``tied``, ``pooling`` or
+        ``shrinkage``. "auto" takes the code with the lowest ``bic``, stored as ``family_``. "tree"
+        fits a Chow–Liu tree to the categories of each class, and regresses the numbers on the
+        levels of the categories.
     tied : bool or list of lists of labels, default=False
-        True: one covariance for all classes (linear boundaries). False: one per class
-        (quadratic boundaries). Groups of labels: the classes of a group share one.
+        With True, all classes share one covariance, and boundaries are linear. With False, each
+        class has its own covariance, and boundaries are quadratic. With lists of labels, the
+        classes of each list share a covariance.
     pooling : float in [0, 1] or "auto", optional
         Friedman's λ: weight of the pooled covariance in each group's estimate.
     shrinkage : float in [0, 1], "oas", "ledoit-wolf", "auto" or Shrinkage, optional
-        Friedman's γ: weight of a diagonal target in each covariance estimate. By default the
-        target is the diagonal of that estimate; ``Shrinkage(0.3, target="sphere")`` names
-        another one.
+        Friedman's γ: weight of a diagonal target in each covariance estimate. By default the target
+        is the diagonal of that estimate; ``Shrinkage(0.3, target="sphere")`` selects another
+        target.
     divisor : {"mle", "unbiased", "averaged"}, default="mle"
         Divisor of the scatter: the sum of weights ("mle"), or that sum minus one for each mean
         ("unbiased", Bessel's correction). "averaged" is the weighted mean of M_k / (w_k − 1) over
@@ -478,9 +488,9 @@ class GaussianClassifier(GaussianEstimator):
     estimate : {"plug-in", "map", "predictive"} or NormalInverseWishart, default="plug-in"
         "plug-in" uses the estimates as if they were the parameters, "map" uses the most probable
         parameters, and "predictive" integrates the parameters out, which gives each class a
-        Student t density. The last two have a weak prior. Pass a ``NormalInverseWishart`` for
-        another prior; its ``use`` selects one of the two. Both estimate full covariances
-        and ignore ``divisor``.
+        Student t density. "map" and "predictive" use a weak prior, estimate full covariances and
+        ignore ``divisor``. Pass a ``NormalInverseWishart`` for another prior; its ``use`` is "map"
+        or "predictive".
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
         Prior probabilities of the classes. None uses the class frequencies, and
         ``Dirichlet(α)`` smooths them.
@@ -488,9 +498,10 @@ class GaussianClassifier(GaussianEstimator):
         Cost of predicting ``action`` when ``truth`` holds; by default every error costs 1.
         ``Costs(reject=0.1)`` also lets the classifier reject uncertain rows.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
-        Transform each feature by a monotone power first; the powers are fitted without labels,
-        or given. Densities, samples and posteriors describe the original rows, while ``means_``,
-        ``covariance_`` and ``coef_`` describe the transformed rows.
+        Transform each feature by a monotone power before the fit. The powers are fitted without
+        labels, or are those of the ``PowerTransform``. Densities, samples and posteriors describe
+        the original rows, while ``means_``, ``covariance_`` and ``coef_`` describe the transformed
+        rows.
     temperature : float or "auto", default=1.0
         T in the posteriors softmax(a / T), where a is the log joint density. "auto" takes the T
         with the lowest held-out log-loss.
@@ -499,9 +510,9 @@ class GaussianClassifier(GaussianEstimator):
         always categorical. ``Categorical(columns, smoothing=1.0)`` also sets the pseudo-count of
         each level.
     missing : {"marginal", "indicator"}, default="marginal"
-        "marginal" integrates missing numbers out. "indicator" fills them with a mean and marks
-        them by an indicator, for values whose absence is informative. A missing category is
-        always a level of its own.
+        "marginal" integrates missing numbers out. "indicator" replaces each missing number with a
+        mean and adds an indicator feature: use it if the absence of a value is informative. A
+        missing category is always a separate level.
     n_jobs : int, optional
         Number of threads for fit and prediction; None and -1 use every core. Results do not
         depend on it.
@@ -511,11 +522,12 @@ class GaussianClassifier(GaussianEstimator):
     classes_ : array (K,)
         Class labels, in the order that all other attributes follow.
     moments_ : Moments
-        Sums of the training rows; add those of two fits to merge the fits.
+        Sums of the training rows. To merge two fits, add their sums.
     settings_ : Settings
         All settings, with the values that were chosen for "auto".
     model_ : Classifier
-        The fitted classifier without scikit-learn: densities, parameters, criteria and errors.
+        The fitted classifier without scikit-learn. It has densities, parameters, information
+        criteria and error rates.
     means_, priors_, covariance_ : arrays
         Parameters: (K, d), (K,), and (d, d) if tied or (K, d, d).
     coef_, intercept_ : arrays
@@ -598,8 +610,8 @@ class GaussianClassifier(GaussianEstimator):
     ) -> Self:
         """Return the model with these parameters, as if it had been fitted.
 
-        ``model_.true_error`` computes the error of any rule under these parameters. If rows are
-        added later, the parameters count as one row.
+        ``model_.true_error`` computes the error of a given classifier under these parameters. If
+        rows are added later, the parameters count as one row.
 
         Parameters
         ----------
@@ -609,7 +621,7 @@ class GaussianClassifier(GaussianEstimator):
             One matrix for each class, one for all classes, or the variance of every feature.
             Classes with equal matrices are tied.
         classes : array (K,), optional
-            Labels, by default 0, 1, ….
+            Labels of the classes, by default 0, 1, ….
         feature_names : sequence of d names, optional
 
         Examples

@@ -1,7 +1,7 @@
-"""The base class of the Gaussian estimators: learn from rows or sums, decide, draw, transform.
+"""The base class of the Gaussian classifiers, with all methods except ``settings``.
 
-The classes that users construct are in ``gaussian.py``. Each turns its parameters into one
-``Settings``, which all methods of this class read.
+The classes that users construct are in ``gaussian.py``. Each turns its parameters into a
+``Settings``, which all methods of the base class read.
 """
 
 import copy
@@ -79,16 +79,16 @@ from suffice.selection.search.open_settings import choose_settings
 from suffice.selection.validation.leave_one_out import leave_one_out
 from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
-# EM for missing cells needs matrices of features; with fewer rows than features, more features than
-# this raise an error
+# EM for missing values needs matrices of all features. If there are more features than this, and
+# fewer rows than features, missing values raise an error.
 _MOST_FEATURES_WITH_MISSING = 2_000
 
 
 class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
-    """A Bayes classifier with one Gaussian per class, estimated from mergeable sums."""
+    """Base of Bayes classifiers with one Gaussian per class, estimated from mergeable sums."""
 
-    classes_: Labels  # (K,), in the order of every other attribute
-    moments_: Moments  # sums of the training rows; add those of two fits to merge the fits
+    classes_: Labels  # (K,), in the order that all other attributes follow
+    moments_: Moments  # sums of the training rows; to merge two fits, add their sums
     settings_: Settings  # all settings, with the values that were chosen for "auto"
 
     priors: Priors
@@ -112,7 +112,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
 
     @property
     def _takes_sparse(self) -> bool:
-        # variances are sums over the non-zero cells; all other settings need dense rows
+        # Variances can be summed over the non-zero cells alone. All other settings need dense rows.
         is_diagonal = getattr(self, "covariance", self._covariance_word) == "diagonal"
         is_plain = self.power is None and self.categorical is None
         is_closed = not isinstance(self.temperature, str)
@@ -120,7 +120,8 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
 
     @property
     def _takes_missing(self) -> bool:
-        # fourth moments need complete numeric rows; settings may not be checked yet
+        # Ledoit–Wolf shrinkage needs fourth moments, which need complete numeric rows. The
+        # parameters may be invalid here, so ``settings`` cannot be called.
         shrinkage = getattr(self, "shrinkage", None)
         intensity = shrinkage.intensity if isinstance(shrinkage, Shrinkage) else shrinkage
         return not (isinstance(intensity, str) and intensity == "ledoit-wolf")
@@ -137,7 +138,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Fit the model to rows ``X`` with labels ``y``; earlier rows are discarded."""
         if hasattr(self, "unlabelled_weight_"):
-            del self.unlabelled_weight_  # it was chosen for other rows
+            del self.unlabelled_weight_  # ``fit_semisupervised`` chose it for other rows
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=True)
         settings = self._chosen_settings(x, labels, weight)
         moments = self._summarise(x, labels, weight, settings, settings.power)
@@ -146,7 +147,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     def fit_moments(self, moments: Moments) -> Self:
         """Fit the model to sums that were collected before, without reading rows.
 
-        A fitted estimator keeps the values that ``fit`` chose for settings of "auto".
+        A fitted estimator keeps the values that ``fit`` chose for settings that are "auto".
         """
         require_moments(self, moments)
         settings = self._resolved_settings()
@@ -164,10 +165,10 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         classes: LabelsLike | None = None,
         sample_weight: WeightsLike = None,
     ) -> Self:
-        """Add rows, in any order and in batches of any size; classes may be new.
+        """Add rows, in any order and in batches of any size. New classes are allowed.
 
-        Settings of "auto", and a power transform, keep the values chosen on the first rows; a
-        warning names them.
+        Settings that are "auto", and a power transform, keep the values chosen on the first rows. A
+        warning names these settings.
         """
         is_first = not hasattr(self, "moments_")
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=is_first)
@@ -209,9 +210,10 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         *,
         weight: float | Literal["auto"] = "auto",
     ) -> Self:
-        """Fit the model to rows of which some have no label (None or NaN).
+        """Fit the model to rows, some of which have no label (None or NaN).
 
-        Each row without a label counts for every class in proportion to its posterior (EM).
+        A row without a label counts for every class, in proportion to the posterior of the class
+        (EM).
 
         Parameters
         ----------
@@ -246,7 +248,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         labels = as_labels(np.asarray(y)[is_labelled])
         all_labels = np.empty(len(is_labelled), labels.dtype)
         all_labels[is_labelled] = labels
-        # any label will do: EM weights these rows by posteriors
+        # EM replaces these placeholder labels with posteriors
         all_labels[~is_labelled] = labels[0]
         table = self._table(X, all_labels, sample_weight)
         shared = SemiSupervised(
@@ -279,7 +281,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
             return choose_settings(settings, rows)
 
     def _resolved_settings(self) -> Settings:
-        """Return the settings, those that say "auto" as ``fit`` chose them, if it did."""
+        """Return the settings; values that ``fit`` has chosen replace "auto"."""
         settings = self.settings()
         if not hasattr(self, "settings_"):
             return settings
@@ -296,7 +298,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         return settings
 
     def _warn_of_choices(self, verb: str) -> None:
-        """Warn of settings chosen on earlier rows, which cannot be chosen again from sums."""
+        """Warn that settings chosen on earlier rows are kept: sums cannot choose them again."""
         settings = self.settings()
         names = list(settings.open_settings)
         if settings.power == "yeo-johnson":
@@ -362,7 +364,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         settings: Settings,
         classes: LabelsLike | None = None,
     ) -> Moments:
-        """Return the sums of rows that can be added to those of earlier rows."""
+        """Return the sums of rows in a form that can be added to the sums of earlier rows."""
         if earlier.exact is None:
             return self._summarise(x, labels, weight, settings, earlier.power, classes)
         with at_most(self._n_jobs):
@@ -377,13 +379,13 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         return replace(moments, feature_names=earlier.feature_names)
 
     def _learn(self, moments: Moments, settings: Settings) -> Self:
-        """Keep the moments and estimate the model."""
+        """Set the moments, and estimate the model from them."""
         self._set_moments(moments, settings)
         self._model = self._estimate()
         return self
 
     def _set_moments(self, moments: Moments, settings: Settings) -> None:
-        """Keep the moments; discard the model of earlier moments."""
+        """Set the moments, and discard the model that was estimated from earlier moments."""
         self.moments_ = moments
         self.settings_ = settings
         self.classes_ = moments.classes
@@ -412,7 +414,8 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         self._check_parameters(moments)
         settings = restored_settings(header)
         if np.count_nonzero(moments.weights) < 2:
-            self._set_moments(moments, settings)  # partial_fit has seen only one class so far
+            # ``partial_fit`` has seen a single class, which is too few for a model
+            self._set_moments(moments, settings)
         else:
             self._learn(moments, settings)
         self._conformity = restored_conformity(arrays)
@@ -427,8 +430,8 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     def decision_function(self, X: RowsLike) -> Floats:
         """Return the score of the second class against the first (n,), or of each class (n, K).
 
-        If all classes share one covariance, this is ``X @ coef_.T + intercept_``. For rows with
-        missing values, scores are up to a term common to all classes.
+        If all classes share one covariance, the scores are ``X @ coef_.T + intercept_``. For rows
+        with missing values, the scores hold up to a term common to all classes.
         """
         if is_foreign(X):
             scores: Floats = like(self.decision_function(to_numpy(X)), X)
@@ -441,7 +444,8 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         )
         if not is_linear:
             return super().decision_function(X)
-        # scores are computed row by row, so that they do not depend on other rows
+        # Linear scores are computed for complete rows only, even beside incomplete rows. Otherwise
+        # the score of a row would depend on the other rows.
         is_complete = ~np.isnan(x).any(1)
         if is_complete.all():
             return self._linear_scores(x)
@@ -453,7 +457,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         """Return the linear scores of complete rows, (n, K)."""
         power = self._numbers.power
         rows = np.asarray(x if power is None else power.apply(x), np.float64)
-        # compute row by row, so that a score does not depend on other rows
+        # einsum sums row by row; a matrix product may round a row differently beside other rows
         scores: Floats = np.einsum("nd,kd->nk", rows, self.coef_) + self.intercept_
         if not np.isfinite(scores.max(1)).all():
             refuse_unusable(x, self._numbers.feature_names)
@@ -469,9 +473,10 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         Parameters
         ----------
         kind : {"mahalanobis", "relative"}, default="mahalanobis"
-            The smallest squared Mahalanobis distance, min_k (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k); or this
-            minus (x − μ)ᵀ Σ_0⁻¹ (x − μ), the distance under one Gaussian fitted to all rows. Σ_0 is
-            the covariance within classes plus that between the class means.
+            "mahalanobis" is the smallest squared Mahalanobis distance to a class, min_k (x − μ_k)ᵀ
+            Σ_k⁻¹ (x − μ_k). "relative" subtracts (x − μ)ᵀ Σ_0⁻¹ (x − μ), the distance under one
+            Gaussian fitted to all rows. Σ_0 is the covariance within classes plus that between the
+            class means.
 
         References
         ----------
@@ -537,8 +542,8 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     ) -> Self:
         """Measure the nonconformity of each row's label, as ``predict_set`` needs.
 
-        The rows are those of ``fit``, and each is predicted by the model of all other rows. With
-        ``held_out=True``, they are rows that ``fit`` has not seen. The coverage is then guaranteed
+        By default, pass the rows of ``fit``: each is predicted by the model of all other rows. With
+        ``held_out=True``, pass rows that ``fit`` has not seen. The coverage is then guaranteed
         (split conformal). Adding rows later discards the calibration.
         """
         with at_most(self._n_jobs):
@@ -550,11 +555,11 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         return self
 
     def predict_set(self, X: RowsLike, coverage: float = 0.95) -> PredictionSets:
-        """Return for each row a set of classes that contains the true one with ``coverage``.
+        """Return, for each row, a set that contains the true class with probability ``coverage``.
 
-        After ``calibrate`` with n held-out rows the coverage is guaranteed on average over
-        calibrations, even if the model is wrong; a single calibration may be off by about √(1 /
-        4n). After calibration on the rows of ``fit``, the coverage holds approximately, without a
+        After ``calibrate`` with n held-out rows, the coverage is guaranteed on average over
+        calibrations, even if the model is wrong. In a single calibration it may be off by about √(1
+        / 4n). After calibration on the rows of ``fit``, the coverage holds approximately, without a
         guarantee.
 
         Examples
@@ -582,7 +587,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         changed = copy.copy(self)
         changed.priors = priors
         changed.settings_ = settings
-        changed._conformity = None  # the scores are of other posteriors
+        changed._conformity = None  # the calibration measured the posteriors of the old priors
         # discriminant coordinates depend on the priors, and a class without rows has no density
         if settings.n_components is not None or not weights.all():
             changed._model = changed._estimate()
@@ -594,7 +599,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
 
     @property
     def _numbers(self) -> Moments:
-        """The moments of the rows as the model reads them, without one level of each category."""
+        """Moments of the features that the model reads; one level of each category is dropped."""
         encoding = self.moments_.encoding
         return self.moments_.select(encoding.kept) if encoding else self.moments_
 
@@ -605,7 +610,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
 
     @property
     def covariance_(self) -> Floats:
-        """Σ, shape (d, d) if all classes are tied, else (K, d, d), whatever the pooling."""
+        """Σ, shape (d, d) if all classes are tied, else (K, d, d), for every degree of pooling."""
         sigma = self.model_.covariances
         is_tied = self.settings_.tied_classes is True
         is_pooled = self.settings_.regularisation.pooling == 1
@@ -615,7 +620,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
 
     @property
     def coef_(self) -> Floats:
-        """Weights of linear scores: (1, d) for two classes, second against first, else (K, d)."""
+        """Weights of linear scores, (K, d); for two classes (1, d), the second minus the first."""
         if self.model_.density.shared_covariance is None:
             raise AttributeError(
                 "coef_ exists only where all classes share one covariance (tied=True)"
@@ -667,13 +672,14 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     def feature_importances_(self) -> Floats:
         """Share of the divergence between the classes that is lost without each column, (d,).
 
-        It is computed exactly from the fitted densities. The loss is the Kullback–Leibler
-        divergence of every pair of classes, weighted by their priors, minus that of the densities
-        without the column. The losses are scaled to sum to 1. For LDA it is the lost squared
-        Mahalanobis distance.
+        The shares are computed exactly from the fitted densities. The divergence is the
+        Kullback–Leibler divergence of every pair of classes, weighted by their priors. The loss of
+        a column is the divergence of the densities minus that of the densities without the column.
+        For LDA, it is the lost squared Mahalanobis distance. The losses are scaled to sum to 1.
         """
         density = self.model_.density
-        density = getattr(density, "inner", density)  # coefficients of transformed features
+        # a power transform does not change which column is which
+        density = getattr(density, "inner", density)
         return column_importances(density, self.model_._column_groups())
 
     @property
@@ -685,7 +691,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
         return DiscriminantSpace.of(model.priors, centre, model.means - centre, within)
 
     def _within_covariance(self) -> Covariance:
-        """Return the within-class covariance: the shared one, or the pooled one of several."""
+        """Return the covariance that the classes share, or else the pooled one."""
         shared = self.model_.density.shared_covariance
         if shared is not None:
             return shared
@@ -702,7 +708,7 @@ class GaussianEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsE
     def transform(self, X: RowsLike) -> Floats:
         """Return Fisher's discriminant coordinates, at most K − 1 columns.
 
-        A missing number is replaced with its conditional mean, given the rest of the row.
+        A missing number is replaced with its conditional mean given the rest of the row.
         """
         coordinates: Floats = like(self._answer(X, self._coordinates), X)
         return coordinates
@@ -737,7 +743,7 @@ def _refuse_missing_in_many_features(x: RowsLike, names: tuple[str, ...] | None)
 
 
 def _storage_to_collect(settings: Settings) -> Literal["auto", "per-class", "diagonal"]:
-    """Return the storage of scatter; if pooled scatter is enough, take the smallest storage."""
+    """Return the storage of scatter to collect; "auto" if a pooled scatter is enough."""
     return "auto" if settings.storage == "pooled" else settings.storage
 
 

@@ -1,4 +1,4 @@
-"""scikit-learn estimators by least squares from moments: a classifier, and a regression."""
+"""A classifier and a regression, both fitted by least squares from moments."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, Self
@@ -46,7 +46,7 @@ class LeastSquaresClassifier(LinearDecisions):
     moments_ : Moments
         Sums of the training rows.
     coef_ : array (1, d) or (K, d)
-        Coefficients of the fitted indicators; for two classes, of the second minus the first.
+        Coefficients of the fitted indicators. Two classes have one row, the second minus the first.
     intercept_ : array (1,) or (K,)
 
     References
@@ -86,7 +86,7 @@ class LeastSquaresClassifier(LinearDecisions):
         classes: LabelsLike | None = None,
         sample_weight: WeightsLike = None,
     ) -> Self:
-        """Add rows, in any order and in batches of any size; classes may be new."""
+        """Add rows, in any order and in batches of any size. New classes are allowed."""
         is_first = not hasattr(self, "moments_")
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=is_first)
         batch = Moments.of(x, labels, weight, missing="refuse", fourth=False, classes=classes)
@@ -129,12 +129,12 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
     Attributes
     ----------
     coef_ : array (degree · d,)
-        Coefficients of all features, then of their squares, and so on.
+        Coefficients of all features, followed by those of their squares, and so on.
     intercept_ : float
     variance_ : float
         σ².
     moments_ : Moments
-        Moments of the features, with the target as last column.
+        Moments of the features and, in the last column, of the target.
 
     References
     ----------
@@ -167,14 +167,14 @@ class LinearGaussianRegressor(RegressorMixin, BaseEstimator):
         self.degree = degree
 
     def fit(self, X: RowsLike, y: npt.ArrayLike, sample_weight: WeightsLike = None) -> Self:
-        """Learn from rows ``X`` with targets ``y``."""
+        """Fit the regression to rows ``X`` with targets ``y``."""
         x, target = validate_data(self, X, y, dtype=_FLOATS, y_numeric=True)
         powers = self._powers(x)
         moments = joint_moments(powers, target, as_weights(sample_weight, len(x)))
         return self._set_moments(moments, powers.shape[1])
 
     def fit_moments(self, moments: Moments, target: int | str) -> Self:
-        """Learn the regression of one column on all others, from sums collected elsewhere."""
+        """Fit the regression of one column on all others to sums that were collected before."""
         require_moments(self, moments)
         if self.degree != 1:
             raise InvalidParameterError(

@@ -1,4 +1,4 @@
-"""The base class of classifiers with linear scores, and the reading of their rows."""
+"""The base class of classifiers with linear scores, and functions that read their rows."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
@@ -42,7 +42,7 @@ def labelled(
     *,
     reset: bool = True,
 ) -> Table:
-    """Return users' rows as floats with their labels and weights, checked by scikit-learn."""
+    """Return the rows as floats, with labels and weights, after scikit-learn's checks."""
     x, labels, weight = checked_table(
         estimator, to_numpy(X), to_numpy(y), to_numpy(sample_weight), reset=reset
     )
@@ -74,7 +74,7 @@ def labelled(
 
 
 def _filling_later_gaps(encoding: Encoding, table: Table) -> Encoding:
-    """Return the encoding that fills empty cells of later rows with the mean of each column."""
+    """Return the encoding, so that it fills missing values of later rows with column means."""
     numbers = table.x[table.weights > 0, : encoding.schema.n_numbers]
     with np.errstate(
         invalid="ignore", over="ignore"
@@ -84,7 +84,7 @@ def _filling_later_gaps(encoding: Encoding, table: Table) -> Encoding:
 
 
 def refuse_mixed_batch() -> NoReturn:
-    """Raise because a batch is a mixed table, which might be encoded differently per batch."""
+    """Raise an error: each batch of a mixed table might be encoded differently."""
     raise InvalidInputError(
         "partial_fit takes complete numeric rows only: encode all batches with one TableEncoder"
     )
@@ -103,7 +103,7 @@ def class_weighted(table: Table, class_weight: ClassWeight) -> Table:
                 f"class weights must be finite and positive, got {dict(class_weight)}"
             )
     elif class_weight == "balanced":
-        # all classes get equal weight, and the total stays the same: W / (K w_k)
+        # W / (K w_k) gives all classes the same weight and keeps the total W
         factors = table.class_weights.sum() / (table.n_classes * table.class_weights)
     else:
         raise InvalidParameterError(
@@ -131,7 +131,7 @@ class LinearDecisions(ScoreMixin, BaseEstimator):
         centre: Floats,
         scale: Floats | None = None,
     ) -> None:
-        """Keep scores wᵀ(x − m) + b, where b is the score at the centre m; ``scale`` is s."""
+        """Set the scores wᵀ(x − m) + b, where b is the score at the centre m; ``scale`` is s."""
         self._scale = scale
         self._centre = centre
         self._at_centre = at_centre
@@ -164,7 +164,7 @@ class LinearDecisions(ScoreMixin, BaseEstimator):
             centre=self._centre,
             has_posterior=self._has_posterior,
         )
-        # the user has changed the coefficients
+        # The intercepts differ if the user has changed the coefficients.
         if not np.array_equal(model.at_origin, self.intercept_):
             model = LinearModel.of(
                 self.coef_, self.intercept_, has_posterior=self._has_posterior
@@ -197,7 +197,7 @@ class LinearDecisions(ScoreMixin, BaseEstimator):
         )
 
     def _terms(self) -> tuple[str, ...]:
-        """Return the names of an intercept and the coefficients of one score."""
+        """Return the names of the parameters of one score: the intercept, then the coefficients."""
         names = self._names()
         if names is None:
             names = tuple(f"x{j}" for j in range(self.coef_.shape[1]))

@@ -33,18 +33,19 @@ from suffice.typing import Array, Floats, Labels, LabelsLike, RowsLike, WeightsL
 class MixedNB(SumsEstimator):
     """Naive Bayes over numbers, categories and counts in one table.
 
-    Every part is computed from sums, so models can be updated and merged, and rows can be removed.
-    Missing numbers are integrated out, and a missing category is a separate level; counts must be
-    complete.
+    The model is computed from sums. Models can therefore be updated and merged, and rows can be
+    removed. Missing numbers are integrated out, and a missing category is a separate level; counts
+    must be complete.
 
     Parameters
     ----------
     kinds : {pattern: kind}, optional
         Distribution of the columns whose names match a pattern: "gaussian", "categorical",
-        "multinomial", "bernoulli" or "poisson". In a pattern, ``*`` stands for any characters, so
-        that ``{"words*": "multinomial"}`` counts every column that begins with "words". The columns
-        of one multinomial pattern share one total. Other numeric columns are Gaussian, other
-        text columns categorical. Columns of an array are "x0", "x1" and so on.
+        "multinomial", "bernoulli" or "poisson". In a pattern, ``*`` stands for any characters. For
+        example, ``{"words*": "multinomial"}`` treats every column whose name begins with "words" as
+        counts. The columns of a multinomial pattern share one total. All other numeric columns are
+        Gaussian, and all other text columns are categorical. Columns of an array are "x0", "x1" and
+        so on.
     alpha : float, default=1.0
         Pseudo-count of each count and of each level in each class.
     priors : None, "uniform", array, {label: p} or Dirichlet, default=None
@@ -66,11 +67,11 @@ class MixedNB(SumsEstimator):
     classes_ : array (K,)
         Class labels, in the order that all other attributes follow.
     moments_ : MixedSums
-        Sums of the training rows; add those of two fits to merge the fits.
+        Sums of the training rows. To merge two fits, add their sums.
     settings_ : MixedSettings
         All settings.
     model_ : Classifier
-        The fitted classifier without scikit-learn: densities and posteriors.
+        The fitted classifier without scikit-learn; it has densities and posteriors.
     priors_ : array (K,)
         Class priors.
 
@@ -159,7 +160,7 @@ class MixedNB(SumsEstimator):
         classes: LabelsLike | None = None,
         sample_weight: WeightsLike = None,
     ) -> Self:
-        """Add rows, in any order and in batches of any size; classes may be new."""
+        """Add rows, in any order and in batches of any size. New classes are allowed."""
         settings = self._mixed_settings()
         is_first = not hasattr(self, "moments_")
         x, labels, weight = checked_table(self, X, y, sample_weight, reset=is_first)
@@ -202,7 +203,7 @@ class MixedNB(SumsEstimator):
         return self
 
     def _set_moments(self, moments: MixedSums, settings: MixedSettings) -> None:
-        """Keep the sums; discard the model of earlier sums."""
+        """Set the sums, and discard the model that was estimated from earlier sums."""
         self.moments_ = moments
         self.settings_ = settings
         self.classes_ = moments.classes

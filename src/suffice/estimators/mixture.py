@@ -1,4 +1,4 @@
-"""scikit-learn estimator of mixtures: several Gaussians in every class."""
+"""A classifier with several Gaussians in every class."""
 
 from collections.abc import Hashable, Mapping
 from typing import Any, Literal, Self
@@ -29,26 +29,28 @@ from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike, W
 class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstimator):
     """Bayes classifier with a mixture of Gaussians per class (mixture discriminant analysis).
 
-    With one component per class it is QDA, or LDA if tied. Missing values (NaN) are integrated
-    out.
+    With one component per class, the classifier is QDA, or LDA if ``tied=True``. Missing values
+    (NaN) are integrated out.
 
     Hastie & Tibshirani (1996), *JRSS B* 58, 155–176.
 
     Parameters
     ----------
     n_components : int, {label: int} or "auto", default="auto"
-        Number of Gaussians in each class. "auto" takes the number with the greatest held-out
-        likelihood, at most 12: for each class separately, or the same for all if ``tied=True``.
+        Number of Gaussians in each class. "auto" takes the number, at most 12, with the greatest
+        held-out likelihood. It is chosen for each class separately, or once for all classes if
+        ``tied=True``.
     covariance : {"full", "diagonal"}, default="full"
         Structure of each covariance.
     tied : {False, "class", True}, default=False
-        One covariance for each component, for each class, or for all.
+        False gives each component its own covariance. "class" gives each class one, and True gives
+        all classes the same one.
     n_init : int, default=3
-        Number of k-means++ starts; the best is kept.
+        Number of k-means++ starts; the fit with the greatest likelihood is kept.
     prior_rows : float, optional
-        Strength of the inverse-Wishart prior, which keeps a component from collapsing: the number
-        of pseudo-rows of each component, with the spread of its class. By default the number of
-        features plus two; 0 is maximum likelihood.
+        Strength of the inverse-Wishart prior, which keeps components from collapsing onto single
+        rows. It adds this number of pseudo-rows to each component, with the spread of the class.
+        The default is the number of features plus two; 0 is maximum likelihood.
     max_iter : int, default=500
         Maximum number of EM steps.
     tol : float, default=1e-6
@@ -62,9 +64,9 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
     ----------
     classes_ : array (K,)
     n_components_ : array (K,)
-    model_ : MixtureModel
-        It has ``components`` (their shares, means and covariances) and ``class_of`` (their
-        classes).
+    model_ : Classifier
+        The fitted classifier. ``model_.model`` is the mixture: its ``components`` have the shares,
+        means and covariances, and ``class_of`` has the class of each component.
     n_iter_ : int
         Number of EM steps in the class that needed the most.
 
@@ -139,7 +141,7 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
     def feature_importances_(self) -> Floats:
         """Share of the divergence between the classes that is lost without each column, (d,).
 
-        The mixture of a class counts as the Gaussian with its mean and covariance.
+        The mixture of each class is treated as the Gaussian with the same mean and covariance.
         """
         return column_importances(self.model_.density, self.model_._column_groups())
 
@@ -148,7 +150,7 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
         return self.model_.rows_log_likelihood(predictor.checked_rows(self, X), y)
 
     def component_posterior(self, X: RowsLike) -> Floats:
-        """Return p(component | x) of all components, class by class, shape (n, R)."""
+        """Return p(component | x), shape (n, R), for the R components of all classes in turn."""
         return self._answer(X, lambda _, x: self._mixture.component_posterior(x))
 
     def _mixture_settings(self, n_features: int) -> MixtureSettings:

@@ -1,4 +1,4 @@
-"""scikit-learn estimator of the perceptron."""
+"""Rosenblatt's perceptron as a scikit-learn estimator."""
 
 import warnings
 from typing import Literal, Self
@@ -26,32 +26,34 @@ _FEW_ROWS = 100  # with at most this many rows, stochastic steps are not compile
 class Perceptron(linear.LinearDecisions):
     """Rosenblatt's perceptron: weights change only when a row is misclassified.
 
-    With labels t = ±1 it descends E(w) = −Σ_{mistakes} t_n wᵀx_n. It converges if, and only if,
-    the classes are linearly separable; otherwise ``converged_`` is False, and a warning says so.
+    With labels t = ±1, learning descends E(w) = −Σ_{mistakes} t_n wᵀx_n. It converges if, and only
+    if, the classes are linearly separable. Otherwise ``converged_`` is False, and ``fit`` warns.
 
     Parameters
     ----------
     learning : {"stochastic", "batch"} or PerceptronLearning, default="stochastic"
-        "stochastic": w ← w + η t x after each mistake, with the rows in random order. "batch": w ←
-        w + η Σ t x once per pass. ``suffice.lectures.PerceptronLearning`` also sets the order of
-        rows, their units, and what is recorded in ``path_``.
+        "stochastic" updates w ← w + η t x after each mistake, with the rows in random order.
+        "batch" updates w ← w + η Σ t x once per pass, summed over the mistakes.
+        ``suffice.lectures.PerceptronLearning`` also sets the order of rows, their units, and what
+        is recorded in ``path_``.
     multiclass : {"one-against-rest", "direct"}, default="direct"
         "one-against-rest" fits K perceptrons. "direct" fits one weight vector per class: a
-        mistake raises the score of the right class and lowers that of its best rival. Two classes
-        always have one weight vector.
+        mistake raises the score of the right class and lowers that of its best rival. With two
+        classes, there is always a single weight vector.
     variant : {"plain", "averaged", "pocket"}, default="plain"
-        Predict with the last weights, with their mean over all steps (Freund & Schapire 1999,
-        *Machine Learning* 37, 277–296), or with the weights of the pass with the fewest errors.
+        "plain" predicts with the last weights. "averaged" predicts with their mean over all steps
+        (Freund & Schapire 1999, *Machine Learning* 37, 277–296). "pocket" predicts with the weights
+        of the pass with the fewest errors.
     learning_rate : float, default=1.0
         η. If the weights start at zero, η only scales them.
     start : {"zero", "random"}, default="zero"
-        Initial weights. The result depends on them.
+        Initial weights, on which the result depends.
     max_iter : int, default=100
         Maximum number of passes over the rows.
     fit_intercept : bool, default=True
-        Whether there is a w_0; without it, every boundary goes through the origin.
+        Whether scores have an intercept w_0. Without one, every boundary goes through the origin.
     random_state : int, RandomState or None, default=0
-        Seed of the order of rows and of the random start.
+        Seed of the order of the rows and of the random start.
 
     Attributes
     ----------
@@ -62,12 +64,12 @@ class Perceptron(linear.LinearDecisions):
         Whether the last pass made no mistake.
     n_passes_ : int
     n_updates_ : int
-        Mistakes made in all passes.
+        Number of mistakes in all passes.
     margin_ : float
         Smallest distance of a row from a boundary; negative if some row is misclassified.
     path_ : DescentPath or None
     mistakes_ : tuple of int
-        Indices of the rows that changed the weights, in order, if recorded.
+        Indices of the rows that changed the weights, in order; empty unless recorded.
 
     References
     ----------
@@ -158,7 +160,7 @@ class Perceptron(linear.LinearDecisions):
         return self
 
     def _learning(self) -> PerceptronLearning:
-        """Return how the rows are presented; raise if a keyword is unknown."""
+        """Return the parameter ``learning`` in its full form; raise if a keyword is unknown."""
         require_word(self.multiclass, ("one-against-rest", "direct"), "multiclass")
         require_word(self.variant, ("plain", "averaged", "pocket"), "variant")
         learning = self.learning
@@ -172,7 +174,7 @@ class Perceptron(linear.LinearDecisions):
         return learning
 
     def _answers(self, design: Design, states: list[State]) -> list[Floats]:
-        """Return the weights to predict with, at the start and after each pass."""
+        """Return the weights that ``variant`` predicts with, at the start and after each pass."""
         if self.variant == "averaged":
             return [state.average for state in states]
         if self.variant == "pocket":
@@ -194,7 +196,7 @@ class Perceptron(linear.LinearDecisions):
         scaling: Scaling,
         states: list[State],
     ) -> None:
-        """Keep the path of every pass, or of every mistake, if it was requested."""
+        """Record the weights after every pass, or every mistake, if ``learning`` asks for it."""
         record = self._learning().record
         self.mistakes_ = ()
         self.path_ = None
@@ -214,7 +216,7 @@ class Perceptron(linear.LinearDecisions):
 
 
 def _design(table: Table, scaling: Scaling, learning: PerceptronLearning) -> Design:
-    """Return the design for the rows: compiled loops if they are many and read one by one."""
+    """Return the design of the rows, with compiled loops if many rows are read one by one."""
     is_compiled = (
         learning.method == "stochastic"
         and learning.record != "mistakes"

@@ -1,4 +1,4 @@
-"""The methods of every fitted classifier, which use its ``model_``."""
+"""Methods that all classifiers share: checks of rows, predictions, files and exports."""
 
 import re
 from abc import abstractmethod
@@ -40,7 +40,7 @@ from suffice.persistence.fields import State, save
 from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 Answer = TypeVar("Answer")
-_DENSE_NUMBERS = 1 << 22  # most numbers in a block of sparse rows that is made dense
+_DENSE_NUMBERS = 1 << 22  # limit on the numbers in a block of sparse rows that is made dense
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
 
@@ -73,7 +73,7 @@ def checked_table(
     if isinstance(labels, EncodedLabels):
         validation.check_consistent_length(x, labels)
         return x, labels, weights
-    # scikit-learn would convert pandas' own integers to floats
+    # scikit-learn would convert pandas' integers with missing values to floats
     labels = np.asarray(labels)
     if labels.ndim != 1 or labels.dtype.kind not in "biuU":
         labels = validation._check_y(
@@ -90,7 +90,7 @@ def labelled_rows(
     *,
     quiet: bool = False,
 ) -> tuple[RowsLike, LabelsLike, WeightsLike]:
-    """Return the rows that have a label; warn of the number of rows without one."""
+    """Return the rows that have a label, and warn if rows without a label are left out."""
     text = encoded_text(y)
     labels = label_array(y) if text is None else text
     is_labelled = has_label(labels) if labels.ndim == 1 else np.ones(1, bool)
@@ -120,13 +120,13 @@ def labelled_rows(
 
 
 def checked_rows(estimator: "PredictorMixin", X: RowsLike) -> Any:
-    """Return rows to predict, on the host; check that they have the features of the fit."""
+    """Return the rows to predict, on the host; raise unless they have the features of the fit."""
     validation.check_is_fitted(estimator)
     return _validated(estimator, to_numpy(X), reset=False)
 
 
 def _validated(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
-    """Return texts, sparse rows or a table as the estimator reads them."""
+    """Return texts, sparse rows or a table in the form that the estimator reads."""
     if isinstance(X, np.ndarray):
         X = to_numpy(X)  # convert short floats, such as bfloat16, to float32
     if estimator._text_column is not None:
@@ -147,7 +147,7 @@ def _validated_texts(
 
 
 def _validated_table(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
-    """Return numeric rows as an array; leave other libraries' arrays and mixed tables unchanged."""
+    """Return numeric rows as an array; foreign arrays and mixed tables stay unchanged."""
     X = unmasked(X)
     if reset:
         column_names(X)  # raises if two columns have the same name
@@ -165,7 +165,7 @@ def _validated_table(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any
 
 
 def _validated_sparse(estimator: "PredictorMixin", X: Any, *, reset: bool) -> Any:
-    """Return sparse rows unchanged; raise if the estimator does not accept them."""
+    """Return sparse rows unchanged; raise if the estimator does not accept sparse rows."""
     if not estimator._takes_sparse:
         raise InvalidInputError(
             f"{type(estimator).__name__} cannot read sparse rows, whose sums would be dense: "
@@ -217,7 +217,7 @@ def feature_names(estimator: object) -> tuple[str, ...] | None:
 
 
 def require_moments(estimator: object, moments: object) -> None:
-    """Raise unless these are moments, from which an estimator of numbers can learn."""
+    """Raise unless ``moments`` are the sums of numeric rows that the estimator learns from."""
     if isinstance(moments, Moments):
         return
     name = type(estimator).__name__
@@ -238,7 +238,7 @@ def set_features(
     n_features: int,
     names: Sequence[str] | None,
 ) -> None:
-    """Set the features of an estimator that was fitted without rows."""
+    """Set the number and names of the features of an estimator that was fitted without rows."""
     estimator.n_features_in_ = n_features
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
@@ -250,7 +250,7 @@ def set_features(
 
 
 class SumsToCollect(NamedTuple):
-    """The sums that one pass over the rows collects for an estimator; see ``Moments.of``."""
+    """Which sums one pass over the rows collects for an estimator; see ``Moments.of``."""
 
     storage: str = "auto"
     fourth: bool = False
@@ -262,7 +262,7 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
     classes_: Labels
     n_features_in_: int
     feature_names_in_: Labels
-    # how the text files of the fit wrote numbers and dates
+    # notation of numbers and dates in the text files of the fit
     _notations: Notations | None = None
 
     @property
@@ -271,17 +271,17 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         return getattr(self, "n_jobs", None)
 
     def _sums_to_collect(self) -> SumsToCollect | None:
-        """Return the moments that one pass must collect for a fit; None if it needs the rows."""
+        """Return the sums that one pass must collect for a fit; None if a fit needs the rows."""
         return None
 
     @property
     def _takes_categories(self) -> bool:
-        """Whether rows may be a table with text and other categories."""
+        """Whether rows may be a table with categorical columns."""
         return False
 
     @property
     def _takes_missing(self) -> bool:
-        """Whether cells may be empty."""
+        """Whether rows may have missing values."""
         return False
 
     @property
@@ -332,7 +332,8 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
                     return self._answer_in_blocks(x, verb)
                 return self.model_.answer(verb, x)
         except InvalidInputError:
-            # report an infinity by its place in the user's rows, not in a transform of them
+            # raise for an infinity in the user's rows here, where the error can name its row and
+            # column
             if isinstance(x, np.ndarray) and x.dtype.kind == "f":
                 refuse_nonfinite(np.where(np.isnan(x), 0.0, x), feature_names(self))
             raise
@@ -340,7 +341,7 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
     def _answer_in_blocks(
         self, x: Any, verb: Callable[[Classifier, RowsLike], Answer]
     ) -> Answer:
-        """Return the result of ``verb`` for sparse rows, made dense block by block."""
+        """Return the result of ``verb`` for sparse rows, which are made dense block by block."""
         csr = x.tocsr()
         size = max(_DENSE_NUMBERS // max(csr.shape[1], 1), 1)
         classifier = self.model_
@@ -382,15 +383,16 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
     def explain_row(self, x: RowsLike, reference: RowsLike | None = None) -> RowExplanation:
         """Return the log odds of a row as a sum with one contribution for each column.
 
-        The two most probable classes are compared. For linear and Gaussian models the contributions
-        are exact (Shapley values of the log odds); for averages they are additive, too.
+        The log odds compare the two most probable classes. The contributions are Shapley values of
+        the log odds, exact for linear and Gaussian models. For averages, they also add up to the
+        log odds.
 
         Parameters
         ----------
         x : array (d,), or a frame of one row
             The row to explain.
         reference : array (d,), or a frame of one row, optional
-            The row that the contributions start from; by default the mean of all rows.
+            The row that the contributions are relative to; by default the mean of all rows.
         """
         validation.check_is_fitted(self)
         return self.model_.explain_row(x, reference)
@@ -410,22 +412,23 @@ class PredictorMixin(ClassifierMixin, BaseEstimator):
         path : path
             The file to write.
         to : {"sql", "onnx", "json"}
-            A query that scores the rows of a table, a graph for ONNX runtimes, or a document with
-            all parameters.
+            "sql" is a query that scores the rows of a table, "onnx" a graph for ONNX runtimes, and
+            "json" a document with all parameters.
         dialect : {"duckdb", "postgres", "sqlite"}, optional
             The database of the query, DuckDB by default; only for SQL.
         table : str, optional
-            The table that the query reads, "rows" by default; dots separate schemas. Only for SQL.
+            The table that the query reads, by default "rows". Dots separate the name of a schema.
+            Only for SQL.
         """
         validation.check_is_fitted(self)
         write_export(self, Path(path), to, dialect=dialect, table=table)
 
     def _html_repr(self) -> str:
-        """Return scikit-learn's diagram, and the learnt classes and scores if there are any."""
+        """Return scikit-learn's diagram as HTML, with classes and scores after a fit."""
         diagram = super()._html_repr()
         if not hasattr(self, "classes_"):
             return diagram
-        # scikit-learn counts the columns that ``transform`` returns, and calls them features
+        # scikit-learn's diagram calls the columns that ``transform`` returns "features"
         plain = re.sub(r">(\d+) features<", r">\1 coordinates of transform<", diagram)
         return plain + self._learnt()
 
@@ -471,28 +474,28 @@ def _weights(sample_weight: WeightsLike, decided: Codes) -> Floats:
 
 
 class ScoreMixin(PredictorMixin):
-    """Classifiers with a score for each class."""
+    """Classifiers with a score for each class, which ``decision_function`` returns."""
 
     def decision_function(self, X: RowsLike) -> Floats:
-        """Return the score of the second class against the first (n,), or of each class (n, K)."""
+        """Return the score of each class (n, K); for two classes, that of the second (n,)."""
         scores = self._answer(X, Classifier.scores)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
 class PosteriorMixin(PredictorMixin):
-    """Classifiers with probabilities of the classes."""
+    """Classifiers with posterior probabilities of the classes."""
 
     def predict_proba(self, X: RowsLike) -> Floats:
         """Return p(class | x), shape (n, K)."""
         return self._answer(X, Classifier.posterior)
 
     def predict_log_proba(self, X: RowsLike) -> Floats:
-        """Return log p(class | x), shape (n, K), exact far from the data."""
+        """Return log p(class | x), shape (n, K), without underflow far from the data."""
         return self._answer(X, Classifier.log_posterior)
 
 
 class DensityMixin(PosteriorMixin):
-    """Classifiers with a density that rows can be drawn from; ``model_`` has the densities."""
+    """Classifiers with a density for each class, from which ``sample`` draws rows."""
 
     def sample(
         self,
@@ -501,7 +504,7 @@ class DensityMixin(PosteriorMixin):
         *,
         label: Hashable | None = None,
     ) -> tuple[Any, Labels]:
-        """Draw rows and labels from the fitted model: ``X, y``; mixed rows as a pandas frame.
+        """Draw rows and labels ``X, y`` from the fitted model; mixed rows are a pandas frame.
 
         A class is drawn from the priors, then a row from its density. With ``label``, all rows are
         drawn from that class.

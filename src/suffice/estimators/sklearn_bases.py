@@ -1,4 +1,4 @@
-"""The classes of scikit-learn that ours extend; ``sklearn_bases.pyi`` gives them types."""
+"""Base classes from scikit-learn, which has no types; ``sklearn_bases.pyi`` declares them."""
 
 from sklearn.base import (
     BaseEstimator,

@@ -34,7 +34,7 @@ class SumsEstimator(DensityMixin, ScoreMixin):
 
     @abstractmethod
     def _estimate(self) -> Classifier:
-        """Return the classifier of the sums and settings."""
+        """Return the classifier that is estimated from the sums and the settings."""
 
     @abstractmethod
     def _summed_log_likelihood(self) -> float:
@@ -42,7 +42,7 @@ class SumsEstimator(DensityMixin, ScoreMixin):
 
     @property
     def model_(self) -> Classifier:
-        """The fitted model of suffice: densities, parameters, criteria and errors."""
+        """The fitted classifier, without scikit-learn: densities, parameters and error rates."""
         check_is_fitted(self)
         if self._model is None:
             self._model = self._estimate()
@@ -50,7 +50,7 @@ class SumsEstimator(DensityMixin, ScoreMixin):
 
     @property
     def priors_(self) -> Floats:
-        """π, shape (K,)."""
+        """Prior probabilities π of the classes, shape (K,)."""
         return self.model_.density.priors
 
     def with_priors(self, priors: Priors) -> Self:

@@ -1,5 +1,5 @@
-"""scikit-learn's classifiers, with their parameters and attributes, on our sums and scores.
+"""Classifiers with scikit-learn's parameters and attributes, computed by suffice.
 
-The modules import scikit-learn's own classes, which ours extend, and ``core`` and
-``discriminative``. ``suffice.sklearn`` is the public name of what they define.
+Each class extends the class of scikit-learn with the same name. The package may also import
+``core`` and ``discriminative``. Users import the classes from ``suffice.sklearn``.
 """

@@ -1,4 +1,4 @@
-"""Naive Bayes for counts and categories by scikit-learn's definitions, from sums of counts."""
+"""scikit-learn's naive Bayes classifiers for counts and categories, computed from sums."""
 
 from typing import Any, Self
 
@@ -19,7 +19,7 @@ from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike, W
 
 
 class CountDropIn:
-    """A classifier that sums counts in one pass over the non-zero cells."""
+    """Base of classifiers that sum counts in one pass over the non-zero cells."""
 
     classes_: Labels
     class_count_: Floats
@@ -41,7 +41,7 @@ class CountDropIn:
         classes: LabelsLike | None = None,
         sample_weight: WeightsLike = None,
     ) -> Any:
-        """Add rows to what was learnt; the first call lists all ``classes``."""
+        """Add rows to those of earlier calls; the first call lists all ``classes``."""
         self._validate_params()
         is_first = not hasattr(self, "classes_")
         rows, labels = self._check_X_y(X, y, reset=is_first)
@@ -101,7 +101,7 @@ def products(rows: Any, weights: Floats) -> Floats:
 
 
 class MultinomialNB(CountDropIn, naive_bayes.MultinomialNB):
-    """Multinomial naive Bayes: parameters, attributes and definitions are scikit-learn's.
+    """Multinomial naive Bayes with the parameters, attributes and definitions of scikit-learn.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class MultinomialNB(CountDropIn, naive_bayes.MultinomialNB):
 
 
 class ComplementNB(CountDropIn, naive_bayes.ComplementNB):
-    """Complement naive Bayes: parameters, attributes and definitions are scikit-learn's.
+    """Complement naive Bayes with the parameters, attributes and definitions of scikit-learn.
 
     Rennie, Shih, Teevan & Karger (2003), *Tackling the Poor Assumptions of Naive Bayes Text
     Classifiers*, ICML.
@@ -139,12 +139,12 @@ class ComplementNB(CountDropIn, naive_bayes.ComplementNB):
 
     def _joint_log_likelihood(self, X: Any) -> Floats:
         scores = products(X, self.feature_log_prob_)
-        # a single class has nothing to be compared with
+        # with a single class, the complement is empty, and the prior is the only score
         return scores + self.class_log_prior_ if len(self.classes_) == 1 else scores
 
 
 class BernoulliNB(CountDropIn, naive_bayes.BernoulliNB):
-    """Bernoulli naive Bayes: parameters, attributes and definitions are scikit-learn's.
+    """Bernoulli naive Bayes with the parameters, attributes and definitions of scikit-learn.
 
     Examples
     --------
@@ -167,7 +167,7 @@ class BernoulliNB(CountDropIn, naive_bayes.BernoulliNB):
 
 
 class CategoricalNB(naive_bayes.CategoricalNB):
-    """Categorical naive Bayes: parameters, attributes and definitions are scikit-learn's.
+    """Categorical naive Bayes with the parameters, attributes and definitions of scikit-learn.
 
     Examples
     --------
@@ -177,7 +177,7 @@ class CategoricalNB(naive_bayes.CategoricalNB):
     """
 
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
-        """Learn from rows ``X`` of category codes with labels ``y``."""
+        """Fit the model to rows ``X`` of category codes with labels ``y``."""
         super().fit(X, y, sample_weight)
         return self
 

@@ -32,7 +32,7 @@ def labelled_table(
     ensure_min_samples: int = 1,
     accept_sparse: bool = False,
 ) -> Table:
-    """Return users' rows and labels, checked by scikit-learn; sparse rows become a CSR array."""
+    """Return rows and labels after scikit-learn's checks; sparse rows may become dense."""
     rows, labels = validate_data(
         estimator,
         X,
@@ -52,7 +52,7 @@ def labelled_table(
 
 
 def _dense_or_sparse(rows: Any) -> Any:
-    """Return rows as an array, or as a CSR array if that is quicker to sum."""
+    """Return rows as an array, or as a CSR array if the rows are sparse and quicker to sum so."""
     if not issparse(rows):
         x, _ = as_matrix(rows)
         return x
@@ -62,7 +62,7 @@ def _dense_or_sparse(rows: Any) -> Any:
 
 
 def pooled_rows(table: Table) -> Table:
-    """Return the table with all rows in one class, every row counted once."""
+    """Return the table with all rows in one class and without weights."""
     return Table(table.x, table.classes[:1], np.zeros(table.n_rows, np.intp))
 
 
@@ -101,11 +101,11 @@ class DropIn(ABC):
         return self._read(X, Posterior())
 
     def predict_log_proba(self, X: RowsLike) -> Floats:
-        """Return log p(class | x), (n, K), exact far from the data."""
+        """Return log p(class | x), (n, K), without underflow far from the data."""
         return self._read(X, LogPosterior())
 
     def _read_sparse(self, x: Any, readout: Readout) -> Array:
-        """Return the readout of sparse rows."""
+        """Return what ``readout`` asks for, of sparse rows."""
         raise NotImplementedError
 
     def _read(self, X: RowsLike, readout: Readout) -> Array:
@@ -117,7 +117,7 @@ class DropIn(ABC):
         else:
             x, _ = as_matrix(x)
             values = self._scorer().score(x, readout)
-        # results are in single precision if both rows and attributes are
+        # results are in single precision if the rows and the attributes are, as in scikit-learn
         is_single = x.dtype == np.float32 and self._parameter_type() == np.float32
         if is_single and values.dtype.kind == "f":
             return values.astype(np.float32)
@@ -128,7 +128,7 @@ class DropInWithScores(DropIn):
     """A drop-in classifier with ``decision_function``."""
 
     def decision_function(self, X: RowsLike) -> Floats:
-        """Return log-posterior scores up to a common term: (n, K), or (n,) of two classes."""
+        """Return log posteriors up to a common term, (n, K); for two classes, log odds (n,)."""
         scores = self._read(X, Joint())
         return scores if len(self.classes_) > 2 else scores[:, 1] - scores[:, 0]
 
@@ -153,7 +153,7 @@ class LinearDropIn(DropInWithScores):
     def _all_weights(self) -> tuple[Floats, Floats]:
         """Return the coefficients (K, d) and intercepts (K,) of every class."""
         coef: Any = self.coef_
-        if issparse(coef):  # sparse after sparsify()
+        if issparse(coef):  # the user has called sparsify()
             coef = coef.toarray()
         weights = np.atleast_2d(np.asarray(coef, np.float64))
         intercepts = np.asarray(self.intercept_, np.float64).ravel()

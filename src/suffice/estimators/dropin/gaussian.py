@@ -1,4 +1,4 @@
-"""Discriminant analysis and Gaussian naive Bayes by scikit-learn's definitions, from moments."""
+"""scikit-learn's discriminant analyses and Gaussian naive Bayes, computed from moments."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, TypeAlias
@@ -32,7 +32,8 @@ from suffice.estimators.dropin.drop_in import (
 )
 from suffice.typing import Array, Floats, LabelsLike, RowsLike, WeightsLike
 
-# most numbers in all scatters; above this, fitting class by class (scikit-learn) takes less memory
+# Limit on the numbers in the scatters of all classes. Above it, scikit-learn fits the model,
+# because it takes the classes one by one and needs less memory.
 _MOST_NUMBERS = 1 << 27
 
 ShrinkageWord: TypeAlias = float | Literal["auto"] | None
@@ -42,7 +43,7 @@ ShrinkageWord: TypeAlias = float | Literal["auto"] | None
 
 
 def class_covariances(moments: Moments, shrinkage: ShrinkageWord) -> Floats:
-    """Return Σ_k of every class, (K, d, d), with divisor n_k, and shrunk as in scikit-learn."""
+    """Return Σ_k of every class (K, d, d), with divisor n_k and scikit-learn's shrinkage."""
     if shrinkage != "auto":
         sigmas = moments.scatters / moments.weights[:, None, None]
         return shrunk_to_sphere(sigmas, shrinkage)
@@ -65,7 +66,7 @@ def shrunk_to_sphere(sigma: Floats, shrinkage: float | None) -> Floats:
 
 
 def _standardized_ledoit_wolf(weight: float, scatter: Floats, fourth: Floats) -> Floats:
-    """Return the covariance, shrunk towards a sphere in units of its standard deviations."""
+    """Return the covariance, shrunk towards a sphere after its columns are standardised."""
     sigma = scatter / weight
     gamma = ledoit_wolf_intensity(weight, scatter, fourth)
     scale = unit_scale(np.diagonal(sigma))
@@ -74,7 +75,7 @@ def _standardized_ledoit_wolf(weight: float, scatter: Floats, fourth: Floats) ->
 
 
 def _needs_sklearn(estimator: Any, table: Table, n_scatters: int) -> bool:
-    """Return whether scikit-learn's code must do the fit; raise scikit-learn's errors."""
+    """Return whether scikit-learn's own code must do the fit, or raise its errors."""
     if estimator.solver == "svd" and estimator.shrinkage is not None:
         return True
     if estimator.covariance_estimator is not None or table.n_classes < 2:
@@ -89,7 +90,7 @@ def _needs_sklearn(estimator: Any, table: Table, n_scatters: int) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearSolution:
-    """The result of a solver of linear discriminant analysis; None if it is not computed."""
+    """The result of a solver of linear discriminant analysis; None where it computes no value."""
 
     coef: Floats  # w  (K, d)
     intercept: Floats  # w_0  (K,)
@@ -100,9 +101,9 @@ class LinearSolution:
 
 
 class LinearDiscriminantAnalysis(LinearDropIn, theirs.LinearDiscriminantAnalysis):
-    """Linear discriminant analysis: parameters, attributes and definitions are scikit-learn's.
+    """Linear discriminant analysis with scikit-learn's parameters and definitions.
 
-    The rows are summed once and the solvers work on the sums.
+    ``fit`` reads the rows once, and the solvers work on their sums.
 
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, 4.3.
 
@@ -157,10 +158,10 @@ class LinearDiscriminantAnalysis(LinearDropIn, theirs.LinearDiscriminantAnalysis
         return self._by_ratio(moments, priors, n_components, table)
 
     def _keep(self, solution: LinearSolution, dtype: type[np.floating[Any]]) -> None:
-        """Set the attributes from the result of a solver, in the precision of the rows."""
+        """Set the fitted attributes to the result of a solver, in the precision of the rows."""
         coef = solution.coef
         intercept = solution.intercept
-        if len(intercept) == 2:  # coefficients of the second class against the first
+        if len(intercept) == 2:  # scikit-learn keeps one row: the second class minus the first
             coef = np.diff(coef, axis=0)
             intercept = np.diff(intercept)
         self.coef_ = coef.astype(dtype)
@@ -175,10 +176,10 @@ class LinearDiscriminantAnalysis(LinearDropIn, theirs.LinearDiscriminantAnalysis
             self.xbar_ = solution.xbar.astype(dtype)
 
     def _storage(self) -> Literal["per-class", "pooled"]:
-        """Return which sums the solver needs."""
+        """Return the storage of the scatter that the solver needs."""
         if self.shrinkage == "auto":
             return "per-class"
-        # priors passed by the user weight the class covariances, instead of the numbers of rows
+        # scikit-learn weights the class covariances by the user's priors, not by numbers of rows
         needs_covariance = self.solver != "svd" or self.store_covariance
         if self.priors is not None and needs_covariance:
             return "per-class"
@@ -193,7 +194,7 @@ class LinearDiscriminantAnalysis(LinearDropIn, theirs.LinearDiscriminantAnalysis
         return shrunk_to_sphere(moments.pooled_scatter / moments.total_weight, self.shrinkage)
 
     def _by_axes(self, moments: Moments, priors: Floats, n_components: int) -> LinearSolution:
-        """Whiten along the within-class principal axes whose deviation exceeds ``tol``."""
+        """Solve by whitening along the within-class principal axes of deviation above ``tol``."""
         n = moments.total_weight
         sigma = moments.pooled_scatter / n
         between = moments.between_scatter.diagonal() / n
@@ -225,7 +226,7 @@ class LinearDiscriminantAnalysis(LinearDropIn, theirs.LinearDiscriminantAnalysis
         )
 
     def _by_inverse(self, moments: Moments, priors: Floats) -> LinearSolution:
-        """Solve Σ w_k = μ_k."""
+        """Solve Σ w_k = μ_k, the solver "lsqr"."""
         covariance = self._within(moments, priors)
         weights = linalg.lstsq(covariance, moments.means.T)[0].T
         return LinearSolution(
@@ -241,7 +242,7 @@ class LinearDiscriminantAnalysis(LinearDropIn, theirs.LinearDiscriminantAnalysis
         n_components: int,
         table: Table,
     ) -> LinearSolution:
-        """Find the axes with the greatest ratio of between-class to within-class variance."""
+        """Solve for the axes with the greatest ratio of between-class to within-class variance."""
         covariance = self._within(moments, priors)
         between = self._total(moments, table) - covariance
         values, vectors = linalg.eigh(between, covariance)
@@ -274,7 +275,7 @@ def _intercepts(means: Floats, weights: Floats, priors: Floats) -> Floats:
 
 
 class QuadraticDiscriminantAnalysis(DropInWithScores, theirs.QuadraticDiscriminantAnalysis):
-    """Quadratic discriminant analysis: parameters, attributes and definitions are scikit-learn's.
+    """Quadratic discriminant analysis with scikit-learn's parameters and definitions.
 
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, 4.3.
 
@@ -305,7 +306,7 @@ class QuadraticDiscriminantAnalysis(DropInWithScores, theirs.QuadraticDiscrimina
         sigmas = class_covariances(moments, self.shrinkage)
         by_svd = self.solver == "svd"
         axes = self._regularized_axes(sigmas)
-        # sums of squares may lack the digits that the rows still have
+        # sums of squares may have lost digits that the rows still have
         if axes is None or (by_svd and counts.min() < table.n_features):
             super().fit(X, y)
             return self
@@ -356,7 +357,7 @@ class QuadraticDiscriminantAnalysis(DropInWithScores, theirs.QuadraticDiscrimina
             scalings, rotations, factored = self._factored
             if scalings is self.scalings_ and rotations is self.rotations_:
                 covariances = factored
-        if covariances is None:  # the attributes were replaced
+        if covariances is None:  # the user has replaced the attributes
             covariances = self._covariances()
         # log π_k − ½ log|Σ_k| − ½ |W_k (x − μ_k)|²
         log_dets = np.array([np.log(s, dtype=np.float64).sum() for s in self.scalings_])
@@ -368,16 +369,16 @@ class QuadraticDiscriminantAnalysis(DropInWithScores, theirs.QuadraticDiscrimina
 
 
 class GaussianNB(DropIn, naive_bayes.GaussianNB):
-    """Gaussian naive Bayes: parameters, attributes and definitions are scikit-learn's.
+    """Gaussian naive Bayes with the parameters, attributes and definitions of scikit-learn.
 
-    Batches of ``partial_fit`` add up exactly: their order and grouping do not matter.
+    The order and the size of the batches of ``partial_fit`` do not matter.
 
     Chan, Golub & LeVeque (1979), *Updating Formulae*, STAN-CS-79-773.
 
     Attributes
     ----------
     moments_ : Moments
-        Sums of each class; its label in the sums is its position in ``classes_``.
+        Sums of each class. The label of a class in these sums is its position in ``classes_``.
 
     Examples
     --------
@@ -401,7 +402,7 @@ class GaussianNB(DropIn, naive_bayes.GaussianNB):
         classes: LabelsLike | None = None,
         sample_weight: WeightsLike = None,
     ) -> Self:
-        """Add rows to what was learnt; the first call lists all ``classes``."""
+        """Add rows to those of earlier calls; the first call lists all ``classes``."""
         self._validate_params()
         is_first = _check_partial_fit_first_call(self, classes)
         batch = labelled_table(self, X, y, reset=is_first)
@@ -424,7 +425,7 @@ class GaussianNB(DropIn, naive_bayes.GaussianNB):
             weight = _check_sample_weight(sample_weight, table.x, dtype=np.float64)
             table = replace(table, weight=weight)
         batch = coded_moments(table, "diagonal")
-        # scikit-learn ignores the weights in the largest variance
+        # scikit-learn computes the largest variance without the weights
         unweighted = batch
         if sample_weight is not None:
             unweighted = coded_moments(pooled_rows(table), "diagonal")

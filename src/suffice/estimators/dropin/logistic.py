@@ -1,4 +1,4 @@
-"""Logistic regression by scikit-learn's definitions, solved by this library's Newton steps."""
+"""scikit-learn's logistic regression, solved by suffice's Newton steps."""
 
 import warnings
 from dataclasses import replace
@@ -19,14 +19,14 @@ from suffice.estimators.dropin.drop_in import FLOATS, LinearDropIn, labelled_tab
 from suffice.estimators.linear import UnfinishedDescentWarning
 from suffice.typing import Floats, LabelsLike, RowsLike, WeightsLike
 
-_CERTAIN = 1e3  # log odds of the only class with any weight
+_CERTAIN = 1e3  # log odds of a class if the other one has no weight
 _FINEST = 1e-8  # upper limit of the gradient tolerance, even if the user allows more
 
 
 class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
-    """Logistic regression: parameters, attributes and definitions are scikit-learn's.
+    """Logistic regression with the parameters, attributes and definitions of scikit-learn.
 
-    For every ``solver``, Newton or quasi-Newton steps compute the minimum. L1 and elastic-net
+    Newton or quasi-Newton steps compute the minimum, whatever ``solver`` is. L1 and elastic-net
     penalties and "liblinear" raise an error. Sparse rows stay sparse if that is faster.
 
     Cox (1958), *Journal of the Royal Statistical Society B* 20, 215–242.
@@ -71,7 +71,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
         with_weight: Table,
         l2: float,
     ) -> tuple[Floats, int]:
-        """Return the coefficients if some class has no weight, and therefore no probability."""
+        """Return the coefficients, and the steps taken, if some class has no weight: its p is 0."""
         has_weight = table.class_weights > 0
         if table.n_classes == 2:
             coefficients = np.zeros((1, table.n_features + 1))
@@ -81,8 +81,8 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
         coefficients[~has_weight, 0] = -np.inf
         if with_weight.n_classes == 1:
             return coefficients, 0
-        # with K ≥ 3 the rows ±φ/2 have half the sum of squares of the single vector φ of two
-        # classes
+        # With K ≥ 3 classes, two of which have weight, the coefficients of these two are ±φ/2.
+        # Their sum of squares is half that of φ, the coefficients of a fit of two classes.
         share = 0.5 if with_weight.n_classes == 2 else 1.0
         beta, n_iter = self._solved(with_weight, share * l2, None)
         scores = all_scores(beta)
@@ -90,7 +90,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
         return coefficients, n_iter
 
     def _solved(self, table: Table, l2: float, start: Start | None) -> tuple[Floats, int]:
-        """Return coefficients against the first class, intercepts first, and the steps taken."""
+        """Return coefficients relative to the first class, intercept first, and the steps taken."""
         if start is None:
             start = zero_start if self.max_iter == 0 else lda_start
         fit = fit_logistic(
@@ -134,7 +134,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
         return replace(table, weight=weight)
 
     def _last_coefficients(self, table: Table) -> Start | None:
-        """Return a start at the coefficients of the last fit, for ``warm_start``."""
+        """Return the coefficients of the last fit as a start, if ``warm_start`` asks for it."""
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
         n_scores = 1 if table.n_classes == 2 else table.n_classes
@@ -155,7 +155,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
                 "class (sklearn.linear_model, suffice.sklearn.unpatch())"
             )
         penalty = self.penalty
-        if penalty == "deprecated":  # C and l1_ratio determine the penalty
+        if penalty == "deprecated":  # the penalty then follows from C and l1_ratio
             penalty = self._implied_penalty()
         if penalty in ("l1", "elasticnet"):
             raise InvalidParameterError(
@@ -168,7 +168,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
         return 0.0 if penalty is None else 1 / self.C
 
     def _implied_penalty(self) -> str | None:
-        """Return the penalty that C and l1_ratio determine."""
+        """Return the penalty that follows from C and l1_ratio."""
         if np.isinf(self.C):
             return None
         if not self.l1_ratio:
@@ -176,9 +176,9 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
         return "l1" if self.l1_ratio == 1 else "elasticnet"
 
     def _warn_about_parameters(self) -> None:
-        """Warn as scikit-learn does."""
+        """Issue scikit-learn's warnings about parameters."""
         has_penalty = self.penalty != "deprecated"
-        # since version 1.8, l1_ratio and C are set in place of ``penalty``
+        # since version 1.8 of scikit-learn, users set l1_ratio and C instead of ``penalty``
         is_deprecated = type(self)().penalty == "deprecated"
         if not has_penalty and self.l1_ratio is None:
             warnings.warn(

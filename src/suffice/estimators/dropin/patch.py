@@ -1,4 +1,4 @@
-"""Replace scikit-learn's classes with the drop-in ones, for code that cannot be edited."""
+"""Replace classes of scikit-learn with those of suffice, for code that cannot be edited."""
 
 import sys
 from collections.abc import Mapping
@@ -33,9 +33,9 @@ _LOCK = Lock()
 
 
 def patch() -> None:
-    """In all loaded modules of scikit-learn, replace eight classifiers with those of suffice.
+    """Replace eight classifiers in all loaded modules of scikit-learn with those of suffice.
 
-    Call it before other code imports scikit-learn's classes; ``unpatch`` undoes it.
+    Call this function before other code imports scikit-learn's classes. ``unpatch`` restores them.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def unpatch() -> None:
 
 
 def _replace(substitutes: Mapping[type, type]) -> None:
-    """Replace classes with others in every loaded module of scikit-learn that names them."""
+    """Replace classes, given as {old: new}, in every loaded module of scikit-learn."""
     with _LOCK:
         for name, module in list(sys.modules.items()):
             if name.partition(".")[0] != "sklearn" or module is None:
