@@ -1,4 +1,4 @@
-"""Classifiers of every kind compared on the same folds, and the choice of one of them.
+"""Compare classifiers of every kind on the same folds, and recommend one of them.
 
 The package may import ``core``, ``selection``, ``estimators`` and ``evaluate.curves``.
 """

@@ -1,4 +1,4 @@
-"""Bias and variance of classifiers, by fitting them again and again to rows of a known model."""
+"""Bias and variance of classifiers that are fitted repeatedly to rows drawn from a model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BiasVariance(Tabled):
-    """How far posteriors are from the true ones on average, and how much they vary.
+    """Squared bias and variance of the posteriors of each classifier.
 
-    Squared bias E_x Σ_k (E p̂(k | x) − p(k | x))² and variance E_x Σ_k var p̂(k | x), both summed
-    over the classes, add up to the mean squared distance of a fitted posterior from the true one.
-    Both estimates are unbiased, so a squared bias near zero may be estimated as negative.
+    The squared bias is E_x Σ_k (E p̂(k | x) − p(k | x))², and the variance is E_x Σ_k var p̂(k |
+    x). Their sum is the mean squared distance of a fitted posterior from the true one. The
+    estimates are unbiased, so that of a squared bias near zero may be negative.
     """
 
     n_rows: int  # rows in each training set
@@ -68,9 +68,9 @@ def bias_variance(
     models : names or {name: classifier}
         As in ``sf.compare``. A classifier without posteriors is evaluated by its predicted class.
     n_rows, repeats : int
-        Number of rows in each training set, and number of training sets drawn.
+        Number of rows in each training set, and number of training sets.
     n_points : int
-        Number of rows drawn to compare posteriors on.
+        Number of rows drawn on which posteriors are compared.
     random_state : int
         Seed of all draws.
 
@@ -119,7 +119,7 @@ def _repeated(
         true_errors.append(rule_error(truth, decided))
     p = np.array(posteriors)
     variance = p.var(0, ddof=1).sum(1).mean()
-    # the mean of R posteriors varies too: E ‖p̄ − p‖² = bias² + variance / R
+    # E ‖p̄ − p‖² = bias² + variance / R, because the mean of R posteriors varies, too
     squared_bias = np.square(p.mean(0) - truth).sum(1).mean() - variance / len(p)
     return {
         "squared_bias": float(squared_bias),

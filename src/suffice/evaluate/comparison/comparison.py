@@ -1,4 +1,4 @@
-"""Classifiers of every kind side by side, on the same seeded folds."""
+"""``suffice.compare``: errors, losses, sizes and speeds of classifiers on the same folds."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 MANY_ROWS = 50_000  # with more rows than this, slow models are evaluated on a sample
 SAMPLE_ROWS = 20_000  # number of rows in that sample
-MANY_FOLDED = 2_000  # with at least this many rows, five folds suffice
+MANY_FOLDED = 2_000  # with at least this many rows, there are five folds by default
 # columns omitted on a narrow terminal, the least useful first
 _DROPPED_COLUMNS = (
     "approach",
@@ -79,22 +79,26 @@ _DROPPED_COLUMNS = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Tabled):
-    """Error, probabilistic losses, size and speed of every model, on the same folds."""
+    """The error, losses, size and speed of every model, measured on the same folds."""
 
     outcomes: tuple[Outcome, ...]  # lowest error first
     failures: tuple[Failure, ...]
-    slow: tuple[SlowModel, ...]  # default models that were not compared: they take too long
+    slow: tuple[
+        SlowModel, ...
+    ]  # default models that were not compared because they take too long
     classes: Labels  # (K,)
     n_rows: int
     n_folds: int
     protocol: str  # description of the folds
     # the model that all others are compared with; by default the recommended one
     reference: str
-    is_chosen: bool = True  # whether the rule chose the reference; False if the user did
-    copies: CopiesEffect | None = None  # identical rows, and their effect on the error
-    data_caveats: tuple[Caveat, ...] = ()  # reasons for doubt found in the columns
+    is_chosen: bool = True  # whether the rule, and not the user, chose the reference
+    copies: CopiesEffect | None = (
+        None  # number of identical rows, and their effect on the error
+    )
+    data_caveats: tuple[Caveat, ...] = ()  # reasons to doubt the data
     split: Split = "random rows"  # how rows are held out
-    # errors of the reference under this and other splits
+    # errors of the reference for this kind of split and others
     real_errors: RealErrors | None = None
 
     @property
@@ -131,7 +135,7 @@ class Comparison(Tabled):
 
     @cached_property
     def choice(self) -> ChoiceEstimate | None:
-        """The error if every fold chooses again; None if the reference was not chosen."""
+        """The error if every fold repeats the choice; None if the user chose the reference."""
         return choice_estimate(self.row_losses) if self.is_chosen else None
 
     def against(self, name: str) -> Self:
@@ -139,12 +143,12 @@ class Comparison(Tabled):
         return replace(self, reference=self[name].name, is_chosen=False, real_errors=None)
 
     def differences(self, loss: Loss = "error") -> tuple[Difference, ...]:
-        """Return how every other model differs from the reference in "error" or "log_loss"."""
+        """Return the differences of all other models from the reference in one loss."""
         others = [outcome.name for outcome in self.outcomes if outcome.name != self.reference]
         return tuple(self.difference(name, loss) for name in others)
 
     def difference(self, model: str, loss: Loss = "error") -> Difference:
-        """Return how one model differs from the reference."""
+        """Return the difference of one model from the reference."""
         losses = self.row_losses
         names = losses.names
         return losses.difference(
@@ -153,7 +157,7 @@ class Comparison(Tabled):
 
     @property
     def verdict(self) -> str:
-        """The outcome as text, based on adjusted p-values at the 5 % level."""
+        """The recommendation and the significant differences as text, at an adjusted 5 % level."""
         return verdict_in_words(self)
 
     @property
@@ -208,7 +212,7 @@ class Comparison(Tabled):
         return super().to_frame().set_index("model")
 
     def plot(self, *, theme: Literal["light", "dark"] = "light") -> Array:
-        """Draw errors with intervals, and log-losses next to them; return the two axes."""
+        """Draw errors with intervals in one panel and log-losses in another; return the axes."""
         from suffice.present.plots.comparisons import comparison_figure
 
         return comparison_figure(self, theme)
@@ -239,7 +243,7 @@ class Comparison(Tabled):
         _: "Console",
         options: "ConsoleOptions",
     ) -> "Iterator[RenderableType]":
-        """Yield the table, without the columns that do not fit, and the text below it."""
+        """Yield the table, without columns that do not fit the terminal, and the text below it."""
         from rich.text import Text
 
         rows = self.rows()
@@ -286,7 +290,7 @@ def _style(row: Row) -> str:
 
 
 def _row(outcome: Outcome, difference: Difference | None) -> Row:
-    """Return the row of a model; its difference from itself is NaN for the reference."""
+    """Return the row of a model; the difference from the reference is NaN for itself."""
     if difference is None:
         difference = Difference(
             outcome.name, "error", mean=np.nan, low=np.nan, high=np.nan, p_value=np.nan
@@ -325,7 +329,7 @@ def _row(outcome: Outcome, difference: Difference | None) -> Row:
 
 
 def _cells(row: Row) -> dict[str, str]:
-    """Return the cells of a model in the table, by column heading."""
+    """Return the table cells of a model by column heading."""
     if row["failure"]:
         approach = interval = p = NOTHING
         error = "failed"
@@ -363,18 +367,18 @@ def compare(
     random_state: int = 0,
     progress: Wish = None,
 ) -> Comparison:
-    """Return error, losses, size and speed of every classifier, on the same folds.
+    """Return the error, losses, size and speed of every classifier, on the same folds.
 
-    Gaussian classifiers and least squares are not fitted to each fold: one pass collects the sums
-    of every fold, and each model is computed from the sums of the other folds. All other models are
-    fitted to every fold; small tables are fitted in parallel processes. Nadeau & Bengio (2003),
-    *Machine Learning* 52, 239–281.
+    Gaussian classifiers and least squares are not fitted to rows. One pass collects the sums of
+    each fold, and each model is computed from the sums of the other folds. All other models are
+    fitted once for each fold, for small tables in parallel processes. Tests allow for training rows
+    that folds share (Nadeau & Bengio 2003, *Machine Learning* 52, 239–281).
 
     Parameters
     ----------
     X, y : array or frame (n, d), labels (n,)
-        Models that take only numbers get categories as indicators, and missing values are filled
-        and marked by indicators.
+        For models that take only numbers, categories become indicators. Missing values are replaced
+        with means and marked by indicators.
     models : names, estimators, or a mapping of names to them, optional
         Classifiers with scikit-learn's interface, or names. The default ones are LDA, QDA,
         GaussianNB, RDA, AutoGaussian, AutoClassifier, logistic regression, least squares, nearest
@@ -388,22 +392,23 @@ def compare(
     sample_weight, groups : arrays (n,), optional
         Weights are used in training, if the model accepts them, and in all losses.
     time : array (n,), optional
-        Numbers or dates. The rows are divided into ``cv`` + 1 blocks by time, and each block but
-        the first is predicted by models fitted to all earlier ones.
+        Numbers or dates. The rows are divided into ``cv`` + 1 blocks by time. Each block except the
+        first is predicted by models fitted to all earlier blocks.
     random_state : int, default=0
         Seed of the folds and of the default models.
     progress : bool or function, optional
-        Whether to show a progress bar; by default on a terminal. It appears after a second. A
-        function is called with the number of finished steps and the total number of steps.
+        Whether to show a progress bar, which appears after a second. By default it is shown on a
+        terminal. A function is called with the number of finished steps and the total number of
+        steps.
 
     Returns
     -------
     Comparison
-        Its frame has a row per model, lowest error first: means over held-out rows, standard errors
-        and intervals, the difference from the recommended model on the same rows, and
-        ``p_adjusted`` for the number of pairs. With more than 50,000 rows, slow models are
-        evaluated on a sample; default models that would take too long are left out. ``notes`` and
-        ``left_out`` say so.
+        ``to_frame()`` has a row per model, lowest error first. It holds means over held-out rows
+        with standard errors and intervals, and differences from the recommended model on the same
+        rows. ``p_adjusted`` is the p-value of a difference, adjusted for the number of pairs. With
+        more than 50,000 rows, slow models are evaluated on a sample, and ``notes`` names them.
+        Default models that would take too long are left out, and ``left_out`` names them.
 
     Examples
     --------
@@ -449,7 +454,7 @@ def compare(
 
 
 def size_of(folds: Folds) -> FitSize:
-    """Return the size of one fit."""
+    """Return the size of the table that each fold is fitted to, at most ``SAMPLE_ROWS`` rows."""
     n_rows = min(len(folds.splits[0][0]), SAMPLE_ROWS)
     n_classes = len(folds.classes)
     if folds.is_plain:
@@ -488,7 +493,7 @@ def compared(
     keep: bool = False,
     split: Split = "random rows",
 ) -> Comparison:
-    """Return all models on the same folds, with posteriors and classifiers if ``keep``."""
+    """Return the comparison of models on folds; ``keep`` keeps their posteriors and classifiers."""
     if all(model.name != CONSTANT for model in models):
         models = (*models, *parse_models(CONSTANT, seed))
     cases = _longest_outside(_cases(models, folds, seed))
@@ -517,16 +522,17 @@ def compared(
 
 
 def _longest_outside(cases: Sequence[Case]) -> list[Case]:
-    """Return the cases in an order that shares them well between processes.
+    """Return the cases in an order with the longest fits at both ends.
 
-    This process begins with the first case and workers with the last, so they meet at short fits.
+    This process begins with the first case and the workers with the last. They meet at short fits,
+    so no process waits long for another.
     """
     ranked = sorted(cases, key=expected_seconds, reverse=True)
     return [*ranked[::2], *reversed(ranked[1::2])]
 
 
 def failures_in_words(failures: Sequence[Failure]) -> list[str]:
-    """Return a sentence for each reason of a failure, with all models that it concerns."""
+    """Return a sentence for each reason of a failure, with all models that failed for it."""
     names: dict[str, list[str]] = {}
     for failure in failures:
         names.setdefault(failure.message, []).append(failure.name)
@@ -545,7 +551,7 @@ def _copies_effect(
 
 
 def _cases(models: tuple[ComparedModel, ...], folds: Folds, seed: int) -> list[Case]:
-    """Return each model with its folds: slow models get a sample of very many rows."""
+    """Return each model with its folds; in a large table, slow models get a sample of the rows."""
     n_rows = len(folds.judged_rows)
     if n_rows <= MANY_ROWS:
         return [Case(model, folds) for model in models]

@@ -1,4 +1,4 @@
-"""Competitors, each tuned fairly: nearest neighbours, an SVM, and boosting libraries."""
+"""Compared models that tune themselves: nearest neighbours, an SVM, boosting libraries."""
 
 from importlib.util import find_spec
 from typing import Any, Literal, Self, TypeAlias
@@ -15,13 +15,13 @@ NUMBERS_OF_NEIGHBOURS = np.array([1, 3, 5, 7, 9, 13, 19, 27, 39])
 PENALTIES = (1.0, 10.0)  # candidates for C of the support vector machine
 N_CALIBRATION_FOLDS = 3
 BoostingLibrary: TypeAlias = Literal["LightGBM", "XGBoost", "CatBoost"]
-# CatBoost's default of 1,000 takes longer than all other models together
+# CatBoost's default of 1,000 trees would take longer than all other models together
 N_CATBOOST_TREES = 300
 
 
-# Parts of scikit-learn that are slow to import are imported when a competitor is fitted.
+# The classes import slow parts of scikit-learn only when they are fitted.
 class ChosenNeighbours(ClassifierMixin, BaseEstimator):
-    """Nearest neighbours; their number k has the lowest leave-one-out Brier score."""
+    """Nearest neighbours, with the number k of the lowest leave-one-out Brier score."""
 
     def __init__(self, weights: str = "uniform") -> None:
         self.weights = weights
@@ -32,7 +32,7 @@ class ChosenNeighbours(ClassifierMixin, BaseEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         numbers = NUMBERS_OF_NEIGHBOURS[len(codes) > NUMBERS_OF_NEIGHBOURS]
         neighbours = KNeighborsClassifier(int(numbers[-1]), weights=self.weights).fit(X, y)
-        nearest = neighbours.kneighbors(return_distance=False)  # each row without itself
+        nearest = neighbours.kneighbors(return_distance=False)  # without the row itself
         truth = np.eye(len(self.classes_))[codes]
         votes = truth[nearest].cumsum(1)
         briers = [np.square(votes[:, k - 1] / k - truth).sum() for k in numbers]
@@ -48,9 +48,10 @@ class ChosenNeighbours(ClassifierMixin, BaseEstimator):
 
 
 class CalibratedSvm(ClassifierMixin, BaseEstimator):
-    """RBF-SVM with calibrated posteriors; C has the lowest log-loss.
+    """RBF-SVM with calibrated posteriors, and with the C of the lowest log-loss.
 
-    A logistic regression on the held-out decisions of three folds turns decisions into posteriors.
+    A logistic regression, fitted to held-out decision values of three folds, turns decision values
+    into posteriors.
     """
 
     def fit(self, X: RowsLike, y: LabelsLike) -> Self:
@@ -98,7 +99,7 @@ def _require_rows_to_calibrate(classes: Labels, counts: Codes) -> None:
 
 
 class LibraryBoosting(ClassifierMixin, BaseEstimator):
-    """Gradient boosting from another library: its defaults, one thread and a fixed seed."""
+    """Gradient boosting of another library, with its defaults, one thread and a fixed seed."""
 
     def __init__(
         self, library: BoostingLibrary = "LightGBM", random_state: int | None = 0

@@ -21,15 +21,16 @@ from suffice.selection.validation.folds import Folds
 class CopiesEffect:
     """The number of rows that equal another row, and how they affect the error."""
 
-    n_rows: int  # rows that equal an earlier row
-    n_total: int  # all rows
-    n_seen: int  # held-out rows with a copy in training; 0 unless the user gave the folds
+    n_rows: int  # number of rows that equal an earlier row
+    n_total: int  # number of all rows
+    n_seen: int  # number of held-out rows with a copy in training; 0 unless the user gave the folds
     error_together: float  # error of the recommended model with copies in one fold
-    error_apart: float  # its error with copies in different folds; NaN if not measured
+    # error of the same model with copies in different folds; NaN if not measured
+    error_apart: float
 
     @property
     def figures(self) -> dict[str, float]:
-        """The numbers in the sentence; errors only if copies in several folds were tried."""
+        """The numbers in ``sentence``; errors only if copies in several folds were tried."""
         figures: dict[str, float] = {
             "n_copies": self.n_rows,
             "n_rows": self.n_total,
@@ -68,7 +69,7 @@ class CopiesEffect:
 
 
 def copies_effect(case: Case, error: float, seed: int) -> CopiesEffect | None:
-    """Return the number of copies, and the error of a model if copies lie in several folds."""
+    """Return the number of copies, and the error of a model with copies in several folds."""
     folds = case.folds
     copies = folds.copies
     if copies is None:

@@ -1,4 +1,4 @@
-"""Estimated fitting times, and which default models are fast enough."""
+"""Estimated fitting times, which decide what default models are compared."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -15,17 +15,17 @@ LONGER_SECONDS = {"logistic regression": 60.0}
 
 
 class FitSize(NamedTuple):
-    """The size of one fit."""
+    """The size of a table that a model is fitted to."""
 
     rows: int
     columns: int  # columns after encoding
     classes: int
-    # Number of numeric columns if any value is missing, else 0. EM estimates these columns.
+    # Number of numeric columns if any value is missing, else 0. EM then estimates all of them.
     n_incomplete: int = 0
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether Gaussian models work with inner products of rows."""
+        """Whether Gaussian models use inner products of rows instead of covariance matrices."""
         storage = smallest_storage("auto", self.rows, self.classes, self.columns)
         return storage == "rows" and not self.n_incomplete
 
@@ -38,12 +38,12 @@ class SlowModel(NamedTuple):
 
     @property
     def time(self) -> tuple[float, str]:
-        """The estimated time with its unit: hours if more than one, else seconds."""
+        """The estimated time and its unit: hours if it is over an hour, else seconds."""
         return (self.seconds / 3600, "h") if self.seconds > 3600 else (self.seconds, "s")
 
     @property
     def sentence(self) -> str:
-        """The reason, without a full stop."""
+        """The reason for leaving the model out, without a full stop."""
         value, unit = self.time
         return f"{self.name} would take about {value:,.0f} {unit}"
 
@@ -59,7 +59,7 @@ def affordable(
     n_fits: int,
     size: FitSize,
 ) -> tuple[tuple[ComparedModel, ...], tuple[SlowModel, ...]]:
-    """Return the models that can be fitted in time, and the others with their times."""
+    """Return the models whose ``n_fits`` fits stay within the time limit, and all others."""
     kept = []
     slow = []
     for model in models:
@@ -71,8 +71,8 @@ def affordable(
     return tuple(kept), tuple(slow)
 
 
-# Measured on 2 cores. Fits take longer with directions without variance, which are filled in,
-# and with few rows, where EM takes hundreds of steps.
+# Times in seconds, measured on 2 cores. Fits take longer if some directions have no variance,
+# because these are filled in, and with few rows, because EM takes hundreds of steps.
 
 
 def _of_rows(size: FitSize) -> float:
@@ -110,13 +110,13 @@ def _least_squares(size: FitSize) -> float:
 
 
 def _rda(size: FitSize) -> float:
-    if size.keeps_rows:  # the search judges one pooling, with inner products of rows
+    if size.keeps_rows:  # the search then evaluates a single pooling
         return 3.4e-6 * size.rows * size.columns * size.classes
     few_rows = size.rows < size.classes * (size.columns + 2)
     one_class = 5e-3 + 1.5e-6 * size.columns**3
     seconds = (5 if few_rows else 1) * size.classes * one_class
-    # with more features, ``Effort`` takes fewer folds and poolings, until only the pooled
-    # covariance of each fold is left, whose eigenvectors cost d³
+    # With more features, ``Effort`` uses fewer folds and poolings. In the end only the pooled
+    # covariance of each fold is left, whose eigenvectors cost d³.
     return max(min(seconds, 6.0), 1.2e-8 * size.columns**3)
 
 
@@ -132,10 +132,10 @@ def _auto_classifier(size: FitSize) -> float:
 def _logistic_regression(size: FitSize) -> float:
     n, d, k, _ = size
     d = min(n, d)  # the dimension of the span of few rows
-    if (k - 1) * (d + 1) > WIDEST_HESSIAN:  # each penalty is fitted in five folds
+    if (k - 1) * (d + 1) > WIDEST_HESSIAN:  # then each penalty is fitted in five folds
         return 3e-6 * n * d * k
-    # Each penalty is fitted once. The Newton steps, and the leave-one-out losses by which the
-    # penalty is chosen, use the Hessian of all coefficients
+    # Each penalty is fitted once. The Newton steps use the Hessian of all coefficients, and so do
+    # the leave-one-out losses that choose the penalty.
     return 1.1e-8 * n * ((k - 1) * d) ** 2 + 1.2e-8 * n * k**3
 
 

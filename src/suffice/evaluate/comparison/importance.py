@@ -1,4 +1,4 @@
-"""Importance of columns: how much the loss on held-out rows rises when a column is shuffled."""
+"""Importance of columns: the rise of the held-out loss when a column is shuffled."""
 
 # Breiman (2001), *Machine Learning* 45, 5–32; Fisher, Rudin & Dominici (2019), *JMLR* 20 (177)
 
@@ -19,10 +19,10 @@ from suffice.selection.validation.folds import Folds
 from suffice.typing import Codes, Floats, Labels, RowsLike, SklearnClassifier
 
 REPEATS = 5
-FEWEST_REPEATS = 2  # before rows are sampled
-MOST_SHOWN = 20  # columns in the result
+FEWEST_REPEATS = 2  # with fewer repeats, rows are sampled instead
+MOST_SHOWN = 20  # most columns in the result
 MOST_COLUMNS = 200  # tables with more columns get no importance
-# most rows × columns × repeats predicted, by models that predict quickly and by others
+# limits on rows × columns × repeats, for models that predict quickly and for all others
 MOST_QUICK_PREDICTIONS = 1_000_000
 MOST_PREDICTIONS = 60_000
 
@@ -31,36 +31,36 @@ MOST_PREDICTIONS = 60_000
 class Importance:
     """How much a loss rises when a column is shuffled among the held-out rows.
 
-    The interval covers the choice of the held-out rows, for the fitted models. Models fitted to
-    other rows may rely on other columns.
+    The interval allows for the choice of the held-out rows, but not of the training rows: models
+    fitted to other rows may rely on other columns.
     """
 
     feature: str
-    # "log_loss" if no column changes the error, or if the constant model makes as few errors
+    # "error"; "log_loss" if no column changes the error, or the constant model makes as few errors
     loss: Loss
     mean: float
-    low: float  # 95 % interval over held-out rows, for the fitted models
+    low: float  # lower end of the 95 % interval
     high: float
-    n_rows: int  # held-out rows that it was measured on, a sample where there are many
+    n_rows: int  # number of held-out rows used, a sample if there are many
 
 
 class FoldRises(NamedTuple):
-    """The rises of the losses of some held-out rows of a fold."""
+    """Rises of the losses for some held-out rows of a fold."""
 
-    places: Codes  # of the rows among the held-out rows of the fold  (n,)
+    places: Codes  # positions of these rows among the held-out rows of the fold (n,)
     rises: Floats  # as ``_rises`` returns them  (2, d, 2, n)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shuffling:
-    """The classifiers of the folds, and how their held-out rows are shuffled."""
+    """The classifier of each fold, and how its held-out rows are shuffled."""
 
     model: ComparedModel
     learnt: tuple[Any, ...]  # the classifier of each fold
     folds: Folds
     n_columns: int
     n_repeats: int
-    share: float  # of the held-out rows, drawn at random
+    share: float  # share of the held-out rows that is used, drawn at random
     seed: int
 
     @classmethod
@@ -74,7 +74,8 @@ class Shuffling:
     ) -> Self:
         """Return how the columns of a model's held-out rows are shuffled.
 
-        Large tables are shuffled fewer times, then a sample of their held-out rows is used.
+        Large tables are shuffled fewer times. If that is still too slow, only a sample of their
+        held-out rows is used.
         """
         n_held_out = len(outcome.held_out.rows)
         n_repeats, n_rows = _affordable(n_held_out, n_columns, is_quick=model.predicts_quickly)
@@ -89,7 +90,7 @@ class Shuffling:
         )
 
     def rises(self, fold: int) -> FoldRises:
-        """Return the rises of the losses on a fold; they depend on no other fold."""
+        """Return the rises of the losses on a fold, independent of all other folds."""
         learner = learner_of(self.model.estimator, self.folds.X, is_plain=self.folds.is_plain)
         rng = np.random.default_rng([self.seed, fold])
         _, test = self.folds.splits[fold]
@@ -121,15 +122,15 @@ def permutation_importance(
 ) -> tuple[Importance, ...]:
     """Return the rise of the loss by column, largest first; empty for very many columns.
 
-    ``computed`` returns the rises of a fold if another process has computed them, or None.
+    ``computed`` returns the rises of a fold if another process has computed them, else None.
     """
     if not outcome.learnt or len(names) > MOST_COLUMNS:
         return ()
     if min(len(test) for _, test in folds.splits) < 2:
-        return ()  # a row alone in its fold can only receive its own value
+        return ()  # a single row in a fold could only receive its own value
     shuffling = Shuffling.of(model, outcome, folds, len(names), seed)
     fold_rises = []
-    kept = []  # places of the rows among all held-out ones
+    kept = []  # positions of the rows among the held-out rows of all folds
     n_before = 0
     for fold, (_, test) in enumerate(folds.splits):
         answer = computed(fold)
@@ -146,7 +147,7 @@ def permutation_importance(
     by_log_loss = _importances(rises[:, :, LOG_LOSS], LOSSES[LOG_LOSS], names, weights, units)
     rows = outcome.held_out
     shares = np.bincount(rows.truth, rows.weights) / rows.weights.sum()
-    # with no fewer errors than the constant model, there is no gain to explain
+    # without fewer errors than the constant model, there is no gain in error to explain
     explains_error = by_error[0].low > 0 and outcome.error < 1 - shares.max()
     if explains_error or np.isnan(by_log_loss[0].mean):
         return by_error
@@ -154,7 +155,7 @@ def permutation_importance(
 
 
 def _affordable(n_rows: int, n_columns: int, *, is_quick: bool) -> tuple[int, int]:
-    """Return how often columns are shuffled, and among how many held-out rows."""
+    """Return how often columns are shuffled, and how many held-out rows are used."""
     most = MOST_QUICK_PREDICTIONS if is_quick else MOST_PREDICTIONS
     n_repeats = int(np.clip(most // (n_rows * n_columns), FEWEST_REPEATS, REPEATS))
     return n_repeats, min(n_rows, max(most // (n_repeats * n_columns), 1))
@@ -193,7 +194,7 @@ def _rises(
 
 
 def _cycle(n: int, rng: np.random.Generator) -> Codes:
-    """Return for each row the index of another row, which gives its value."""
+    """Return, for each row, the index of the other row whose value it receives."""
     circle = rng.permutation(n)
     order = np.empty(n, np.intp)
     order[circle] = np.roll(circle, 1)
@@ -221,18 +222,20 @@ def _importances(
     w: Floats,
     row_units: Codes,
 ) -> tuple[Importance, ...]:
-    """Return the importance of columns from the rises of receiving and giving rows, (2, d, n)."""
+    """Return the importance of columns, from the rises (2, d, n) of receivers and givers."""
     received, given = rises
     mean = np.average(received, axis=1, weights=w)
     # The mean is a U-statistic of pairs (receiver, giver): Var = E[(r_i + g_i − 2 μ)²] / n, since
-    # a row contributes both ways (Hoeffding 1948). Rows of a group contribute together.
+    # a row is the receiver of one pair and the giver of another (Hoeffding 1948). The influences of
+    # the rows of a group are added.
     influences = w * (received + given - 2 * mean[:, None])
     units, unit_of = np.unique(row_units, return_inverse=True)
     n_units = len(units)
     sums = np.stack([np.bincount(unit_of, each, n_units) for each in influences])
     squares = np.square(sums).sum(1)
     if loss == LOSSES[ERROR]:
-        # Add a row with a rise and a row with a fall of the error, as for differences of errors.
+        # Add a row with a rise and a row with a fall, as ``RowLosses.mean_difference`` does, so
+        # that the interval is valid for few rows.
         squares = squares + 2 * np.average(w, weights=w) ** 2
     variance = squares / w.sum() ** 2 * n_units / max(n_units - 1, 1)
     half = float(stdtrit(max(n_units - 1, 1), 1 - LEVEL / 2)) * np.sqrt(variance)

@@ -1,4 +1,4 @@
-"""Evaluate models on held-out rows, fold by fold, from moments or by fitting again."""
+"""Evaluate models on held-out rows, fold by fold, from moments or by fitting to rows."""
 
 import threading
 import time
@@ -39,13 +39,13 @@ from suffice.typing import Codes, Floats, RowsLike, SklearnClassifier
 
 _SMALL = 1 << 20  # with fewer numbers in X, processes gain more than BLAS threads
 _MANY = 5_000  # with at least this many rows, threads make a forest faster
-_LONG = 2.0  # seconds; if the fits together take longer, worker processes pay off
-_ONE_AT_A_TIME = threading.RLock()  # warning filters are shared by the whole process
+_LONG = 2.0  # seconds; worker processes are started if all fits together take longer
+_ONE_AT_A_TIME = threading.RLock()  # all threads share the warning filters
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Failure:
-    """A model that could not be evaluated, and why."""
+    """A model that could not be evaluated, and the reason."""
 
     name: str
     message: str
@@ -53,34 +53,35 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """The result of one model on held-out rows; all losses are means over these rows."""
+    """The result of one model on held-out rows."""
 
     name: str
     row_losses: Floats  # error, log-loss, Brier; NaN without posteriors  (3, m)
-    auc: float  # area under the ROC curve, one class against the rest, mean over classes
+    auc: float  # area under the ROC curve of each class against the rest, mean over classes
     calibration_error: float  # calibration error of the most probable class
-    n_parameters: float  # mean over folds; NaN if it cannot be counted
+    n_parameters: float  # mean over folds; NaN if unknown
     fit_seconds: float  # seconds to fit one fold, median over folds
     # seconds to predict the held-out rows of one fold, median over folds
     predict_seconds: float
-    is_generative: bool  # whether it models the features of each class
-    is_readable: bool  # whether its rule can be written down: an equation, or one tree
-    held_out: Predictions  # fold after fold; has posteriors only if they were kept
+    is_generative: bool  # whether the model has a density of the features of each class
+    is_readable: bool  # whether the model can be written down as an equation or one tree
+    # rows of the first fold, then of the next; posteriors only if they were kept
+    held_out: Predictions
     folds: Codes  # fold of each held-out row  (m,)
-    # ρ n / n_train; 0 for one fold. Since the training sets of folds share rows, the variance of a
-    # mean is σ² (1/n + ρ/n_train) = σ²/n (1 + ρ n/n_train). Nadeau & Bengio (2003) set ρ = 1; here,
-    # ``ComparedModel.training_share`` gives the ρ of a model.
+    # ρ n / n_train; 0 for one fold. The training sets of folds share rows. The variance of a mean
+    # is therefore σ² (1/n + ρ/n_train) = σ²/n (1 + ρ n/n_train). Nadeau & Bengio (2003) set ρ = 1;
+    # here, ``ComparedModel.training_share`` is the ρ of a model.
     overlap: float
-    learnt: tuple[Any, ...]  # the classifier of each fold, if classifiers were kept
+    learnt: tuple[Any, ...]  # classifier of each fold, if classifiers were kept
     notes: tuple[str, ...]
     groups: Codes | None = None  # group of each held-out row  (m,)
     singular_warnings: tuple[str, ...] = ()  # warnings about singular covariances
-    # whether it may average generative and discriminative models
+    # whether the model may average generative and discriminative models
     is_of_both_kinds: bool = False
 
     @property
     def means(self) -> Floats:
-        """Mean error, log-loss and Brier score over held-out rows, shape (3,)."""
+        """Mean error, log-loss and Brier score over the held-out rows, shape (3,)."""
         return np.asarray(np.average(self.row_losses, axis=1, weights=self.held_out.weights))
 
     @property
@@ -112,12 +113,12 @@ class Outcome:
 
     @property
     def units(self) -> Codes:
-        """Index of the independent unit of each held-out row, its group or itself, (m,)."""
+        """Number of the independent unit of each held-out row: its group, or the row, (m,)."""
         return self.held_out.rows if self.groups is None else self.groups
 
     @property
     def effective_rows(self) -> float:
-        """Number of independent rows with the same standard error; ``overlap`` reduces it."""
+        """Number of independent rows that would give the same standard error."""
         _, first, unit_of = np.unique(self.units, return_index=True, return_inverse=True)
         w = self.held_out.weights / self.held_out.weights.mean()
         totals = np.bincount(unit_of, w)
@@ -136,7 +137,7 @@ class Outcome:
 
     @property
     def rank(self) -> tuple[float, float, str]:
-        """Sort key of models: error, then log-loss, then name."""
+        """Sort key of models: the error, then the log-loss, then the name."""
         return self.error, np.nan_to_num(self.log_loss, nan=np.inf), self.name
 
 
@@ -150,21 +151,21 @@ def recorded_warnings() -> Iterator[list[warnings.WarningMessage]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FromMoments:
-    """Computes a classifier from the moments of the other folds, without fitting to rows."""
+    """Computes the classifier of a fold from the moments of the other folds, not from rows."""
 
     estimator: SklearnClassifier
     storage: str
     fourth: bool
 
     def learn(self, folds: Folds, fold: int) -> tuple[SklearnClassifier, float]:
-        """Return the classifier of the rows outside a fold, and the seconds it took to compute."""
+        """Return the classifier of the rows outside a fold, and the seconds of computing it."""
         moments, seconds_of_sums = folds.moments(self.storage, fourth=self.fourth)
         started = time.perf_counter()
         learnt = self.read(moments[fold])
         return learnt, time.perf_counter() - started + seconds_of_sums
 
     def rows_to_predict(self, folds: Folds, at: Codes) -> RowsLike:
-        """Return the rows as numbers."""
+        """Return the rows with positions ``at`` as numbers."""
         rows: RowsLike = folds.table.x[at]
         return rows
 
@@ -176,19 +177,19 @@ class FromMoments:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByFitting:
-    """Fits a classifier to the rows of the other folds."""
+    """Fits the classifier of a fold to the rows of the other folds."""
 
     estimator: SklearnClassifier
 
     def learn(self, folds: Folds, fold: int) -> tuple[SklearnClassifier, float]:
-        """Return the classifier of the rows outside a fold, and the seconds it took to fit."""
+        """Return the classifier of the rows outside a fold, and the seconds of fitting it."""
         rows, labels, weight = folds.training(fold)
         started = time.perf_counter()
         learnt = fitted(self.estimator, rows, labels, weight, folds.belonging(fold))
         return learnt, time.perf_counter() - started
 
     def rows_to_predict(self, folds: Folds, at: Codes) -> RowsLike:
-        """Return the rows as the same kind of table as the user's."""
+        """Return the rows with positions ``at`` as the kind of table that the user passed."""
         rows: RowsLike = taken(folds.X, at)
         return rows
 
@@ -199,7 +200,7 @@ def learner_of(
     *,
     is_plain: bool,
 ) -> FromMoments | ByFitting:
-    """Return how to train an estimator; if it takes only numbers, the table is encoded."""
+    """Return how an estimator is trained; a table is encoded for one that takes only numbers."""
     if not is_plain:
         if takes(estimator, X, has_gaps=not is_complete(X).all()):
             return ByFitting(estimator)
@@ -220,7 +221,7 @@ class Case(NamedTuple):
 
     model: ComparedModel
     folds: Folds
-    note: str = ""  # which rows the folds hold, if they are a sample
+    note: str = ""  # which rows the folds contain, if these are a sample
 
     def learner(self) -> FromMoments | ByFitting:
         return learner_of(self.model.estimator, self.folds.X, is_plain=self.folds.is_plain)
@@ -229,9 +230,11 @@ class Case(NamedTuple):
 class FoldResult(NamedTuple):
     """The result of a model on one fold."""
 
-    learnt: Any  # the classifier; None if another process fitted it and it is not needed
+    learnt: Any  # the classifier; None if another process fitted it and no caller needs it
     held_out: Predictions
-    scores: Floats | None  # class scores that rank rows; None if there are none  (m, K)
+    scores: (
+        Floats | None
+    )  # class scores by which rows can be ranked (m, K); None if there are none
     n_parameters: float
     is_readable: bool
     fit_seconds: float
@@ -239,7 +242,7 @@ class FoldResult(NamedTuple):
 
 
 Task = tuple[int, int]  # index of a case, and index of one of its folds
-# the cases, whether to keep classifiers, and scikit-learn's configuration
+# what a worker needs: the cases, whether to keep classifiers, and scikit-learn's configuration
 Work = tuple[Sequence[Case], bool, dict[str, object]]
 Answer = tuple[FoldResult, list[Warning | str]]  # result and warnings from another process
 
@@ -251,7 +254,7 @@ def judged(
     *,
     keep: bool = False,
 ) -> list[Outcome | Failure]:
-    """Return the result of each model, or why it could not be evaluated."""
+    """Return the result of each model, or the reason why it could not be evaluated."""
     tasks = [
         (at, fold)
         for at, case in enumerate(cases)
@@ -272,13 +275,13 @@ def judged(
 
 @contextmanager
 def _workers_for(cases: Sequence[Case]) -> Iterator[None]:
-    """Choose processes for long fits of small tables, and all cores for forests of large ones."""
+    """Use worker processes for long fits of small tables, and all cores for large forests."""
     folds = cases[0].folds
     n_rows = len(folds.codes)
     is_small = n_rows * getattr(folds.X, "shape", (0, 1))[1] < _SMALL
     seconds = sum(len(case.folds.splits) * expected_seconds(case) for case in cases)
     with worker_processes(when=is_small and seconds > _LONG):
-        # workers use a core each
+        # each worker uses one core
         n_threads = max(usable_cores() // (1 + n_running_workers()), 1)
         forest_threads = (
             parallel_config("threading", n_jobs=n_threads)
@@ -310,7 +313,7 @@ def _judged(
     *,
     keep: bool,
 ) -> Outcome | Failure:
-    """Return the result of a model; worker processes evaluate some folds, this one the rest."""
+    """Return the result of a model, from worker processes for some folds, else computed here."""
     folds = case.folds
     results: list[FoldResult] = []
     steps.begin(case.model.name)
@@ -334,7 +337,7 @@ def _judged(
 
 
 def _why_failed(error: Exception, folds: Folds, fold: int) -> str:
-    """Return the reason: the training rows have a single class, or the message of the error."""
+    """Return the reason of a failure: a single class in training, or the message of the error."""
     rows = folds.splits[fold][0]
     if folds.weight is not None:
         rows = rows[folds.weight[rows] > 0]
@@ -356,7 +359,7 @@ def _why_failed(error: Exception, folds: Folds, fold: int) -> str:
 
 
 def _judged_elsewhere(work: Work, task: Task) -> Answer:
-    """Return the result of a fold and its warnings; runs in a worker process."""
+    """Return the result of a fold, and its warnings. Worker processes call this function."""
     cases, keep, configuration = work
     at, fold = task
     with config_context(**configuration), recorded_warnings() as recorded:
@@ -367,7 +370,7 @@ def _judged_elsewhere(work: Work, task: Task) -> Answer:
 
 
 def judged_fold(learner: FromMoments | ByFitting, folds: Folds, fold: int) -> FoldResult:
-    """Return the result on the rows of a fold, for a model trained on the other folds."""
+    """Return the result of a model on the rows of a fold, trained on the other folds."""
     learnt, fit_seconds = learner.learn(folds, fold)
     shown = learner.rows_to_predict(folds, folds.splits[fold][1])
     started = time.perf_counter()
@@ -397,7 +400,7 @@ def outcome_of(
 ) -> Outcome:
     """Return the result of a model on all folds, with classifiers and posteriors if ``keep``.
 
-    The recorded warnings become its notes.
+    The recorded warnings become the notes of the result.
     """
     model, folds, note = case
     notes = [note] if note else []
@@ -433,7 +436,7 @@ def _takes_weights(estimator: SklearnClassifier) -> bool:
 
 
 def _first_messages(recorded: Sequence[warnings.WarningMessage]) -> list[str]:
-    """Return the first warning of each category, with its number of occurrences."""
+    """Return the first warning of each category, with the number of warnings of the category."""
     messages = []
     for category, times in Counter(warning.category for warning in recorded).items():
         first = next(warning for warning in recorded if warning.category is category)
@@ -443,17 +446,17 @@ def _first_messages(recorded: Sequence[warnings.WarningMessage]) -> list[str]:
 
 
 def _area(held_out: Predictions, scores: Sequence[Floats | None]) -> float:
-    """Return the area under the ROC curve of all held-out rows, mean over classes."""
+    """Return the area under the ROC curve of each class against the rest, mean over classes."""
     fold_scores = [each for each in scores if each is not None]
     if len(fold_scores) < len(scores):
         return np.nan
     if all((each == each[0]).all() for each in fold_scores):
-        return 0.5  # constant scores rank no rows, even if the constant differs between folds
+        return 0.5  # the constant differs between folds, but does not rank the rows of a fold
     return mean_area(held_out.truth, np.concatenate(fold_scores), held_out.weight)
 
 
 def _calibration_error(held_out: Predictions) -> float:
-    """Return Σ_b (w_b / w) |observed − stated|, binned by the largest posterior of each row."""
+    """Return Σ_b (w_b / w) |observed_b − stated_b| over bins b of the rows' largest posteriors."""
     if held_out.logs is None:
         return np.nan
     stated = np.exp(held_out.logs.max(1)).clip(max=1)
@@ -470,6 +473,7 @@ def _decision_scores(learnt: SklearnClassifier, x: RowsLike, folds: Folds) -> Fl
     elif scores.shape[1] != len(learnt.classes_):
         return None
     else:
-        # Only differences within a row matter. The log softmax makes scores of rows comparable.
+        # Only differences between the scores of a row have a meaning. The log softmax makes scores
+        # comparable between rows.
         scores = log_softmax(scores, axis=1)
     return among_classes(scores, learnt, folds.classes)

@@ -1,4 +1,4 @@
-"""Error by the number of training rows, for generative and discriminative classifiers."""
+"""The error of classifiers as the number of training rows grows, and a forecast of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,20 +24,20 @@ from suffice.typing import Array, Codes, Floats, LabelsLike, RowsLike
 
 MODELS = ("GaussianNB", "LDA", "QDA", "logistic regression")
 _N_SIZES = 9
-_FEWEST_OF_A_CLASS = 2  # rows of the smallest class at the smallest size
-# a curve is extrapolated if its largest size is at least this multiple of its smallest
+_FEWEST_OF_A_CLASS = 2  # least number of rows of the smallest class, at the smallest size
+# a curve is extrapolated only if its largest size is at least this multiple of the smallest
 _SPAN = 3
-_FEWEST_ERRORS = 5  # misclassified rows from which a fall of the error is foretold
+_FEWEST_ERRORS = 5  # with fewer misclassified rows, no fall of the error is forecast
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Curve:
-    """The losses of one model at each size; NaN where it could not be fitted."""
+    """The losses of one model at each size; NaN at sizes where the model could not be fitted."""
 
     name: str
-    generative: bool  # whether it models the features of each class
+    generative: bool  # whether the model has a density of the features of each class
     losses: Floats  # error, log-loss, Brier  (S, R, 3)
-    failures: tuple[str, ...]  # why the model could not be fitted, one message per failed size
+    failures: tuple[str, ...]  # why the model could not be fitted: one message per failed size
 
     def mean(self, metric: str = "error") -> Floats:
         """Return the mean over repeats, (S,)."""
@@ -49,7 +49,7 @@ class Curve:
         return np.asarray(losses.std(1, ddof=1) / np.sqrt(losses.shape[1]))
 
     def rows(self, sizes: Codes) -> list[Row]:
-        """Return a mapping per size: means, then standard errors."""
+        """Return a mapping per size, with means and standard errors."""
         rows: list[Row] = [{"model": self.name, "n_rows": int(size)} for size in sizes]
         for metric in CRITERIA:
             for row, mean in zip(rows, self.mean(metric).tolist(), strict=True):
@@ -62,7 +62,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearningCurve(Tabled):
-    """Losses of every model by the number of training rows, on the same rows."""
+    """The losses of every model by the number of training rows, measured on the same rows."""
 
     curves: tuple[Curve, ...]
     sizes: Codes  # training rows  (S,)
@@ -108,10 +108,10 @@ def learning_curve(
 ) -> LearningCurve:
     """Return how the error falls with the number of training rows, for several models.
 
-    Each repeat holds out a test part and shuffles the other rows within each class. All
-    models are fitted to the same first rows. Rows with missing values are left out, and identical
-    rows are used once. Ng & Jordan (2001), *Advances in Neural Information Processing Systems* 14,
-    841–848.
+    Each repeat holds out a test part and shuffles the other rows within each class. For each size,
+    all models are fitted to the same first rows. Rows with missing values are left out, and
+    identical rows are used once. Ng & Jordan (2001), *Advances in Neural Information Processing
+    Systems* 14, 841–848.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def learning_curve(
     if not complete.all() and len(complete) == len(as_labels(y)):
         X = taken(X, np.flatnonzero(complete))
         y = taken(y, np.flatnonzero(complete))
-    folds = Folds.of(X, y, [([0], [0])])  # placeholder splits, replaced for each size
+    folds = Folds.of(X, y, [([0], [0])])  # the splits are placeholders: each size has its own
     rows = _distinct_rows(folds)
     rng = np.random.default_rng(random_state)
     orders = [_order(folds.codes[rows], test, rng).among(rows) for _ in range(n_repeats)]
@@ -177,15 +177,15 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Growth:
-    """How the error of one model falls with more rows, with a forecast for larger tables."""
+    """The error of one model by the number of rows, with a forecast for more rows."""
 
     model: str
     sizes: Codes  # training rows  (S,)
     error: Floats  # mean over repeats  (S,)
     n_repeats: int
-    # for the available rows, and for two and four times as many
+    # expected error for the available rows, and for two and four times as many
     forecast: tuple[Forecast, ...]
-    # lower end of the 95 % interval of the fall of the error with twice as many rows
+    # lower end of the 95 % interval of how much the error falls with twice as many rows
     least_fall: float
     has_copies: bool = False  # whether identical rows count once in all numbers of rows
 
@@ -193,8 +193,8 @@ class Growth:
     def helps(self) -> str:
         """A sentence on whether twice as many rows would lower the error.
 
-        They would if the fall is large, if its interval excludes zero, and if the fall is not read
-        from a handful of misclassified rows.
+        More rows help if the forecast fall is large, if its interval excludes zero, and if enough
+        rows are misclassified to tell.
         """
         now, twice = self.forecast[:2]
         is_large = now.error - twice.error > max(0.05 * now.error, 0.002)
@@ -230,7 +230,7 @@ def growth(
 ) -> Growth | None:
     """Return the learning curve of a model, extrapolated by a power law (Viering & Loog 2023).
 
-    None if the table is too small for a learning curve.
+    The result is None if the table is too small for a learning curve.
     """
     rng = np.random.default_rng(seed)
     rows = _distinct_rows(folds)
@@ -252,7 +252,7 @@ def growth(
     falls = np.stack([law[0] - law for law in laws])
     fall = falls[0]
     least, most = np.quantile(falls, [0.025, 0.975], axis=0)
-    # Subtract the fall from the error on all rows, and widen the interval by that of the fall.
+    # forecast = error on all rows − fall. The variances of the two intervals add up.
     low_now, high_now = outcome.interval
     error = (outcome.error - fall).clip(0)
     low = (error - np.hypot(outcome.error - low_now, most - fall)).clip(0)
@@ -273,7 +273,7 @@ def growth(
 
 
 def _power_law(sizes: Codes, errors: Floats, larger_sizes: Codes) -> Floats:
-    """Return a + b n^(−c) at other sizes; least squares fits c and a, b ≥ 0."""
+    """Return a + b n^(−c) at the larger sizes, with a, b ≥ 0 and c fitted by least squares."""
     least_misfit = np.inf
     extrapolated = np.full(len(larger_sizes), errors[-1])
     for c in np.linspace(0.1, 1.5, 15):
@@ -292,7 +292,7 @@ class Order(NamedTuple):
     test: Codes
 
     def among(self, rows: Codes) -> "Order":
-        """Return the numbers of these rows in the table that ``rows`` was taken from."""
+        """Return the order with positions in ``rows`` replaced by the row numbers in ``rows``."""
         return Order(train=rows[self.train], test=np.sort(rows[self.test]))
 
 
@@ -303,7 +303,7 @@ def _curves(
     orders: Sequence[Order],
     progress: Wish,
 ) -> tuple[Curve, ...]:
-    """Return the losses of models that learn from the first rows of each order."""
+    """Return the losses of models that are fitted to the first rows of each order."""
     folds = [replace(rows, splits=_splits(orders, size)) for size in sizes]
     cases = [Case(model, each) for model in models for each in folds]
     results = judged(cases, progress, "learning curve")
@@ -329,7 +329,7 @@ def _curves(
 
 
 def _distinct_rows(folds: Folds) -> Codes:
-    """Return all rows, or the first of each set of identical rows, (m,)."""
+    """Return the first row of each set of identical rows, or all rows if there are none, (m,)."""
     if folds.copies is None:
         return np.arange(len(folds.codes))
     _, first = np.unique(folds.copies.set_of, return_index=True)
@@ -337,8 +337,8 @@ def _distinct_rows(folds: Folds) -> Codes:
 
 
 def _order(codes: Codes, test: float, rng: np.random.Generator) -> Order:
-    """Return training rows in a random order whose first m rows are stratified, and test rows."""
-    # sort key: rank of a row within its class, divided by the size of the class
+    """Return test rows, and training rows in a random order that is stratified at every size."""
+    # sort key: the random rank of a row within its class, divided by the size of the class
     rank_shares = (ranks_within(codes, rng) + 0.5) / np.bincount(codes)[codes]
     order = np.argsort(rank_shares, kind="stable")
     n_train = len(codes) - round(test * len(codes))
@@ -351,9 +351,9 @@ def _splits(orders: Sequence[Order], size: int) -> tuple[tuple[Codes, Codes], ..
 
 
 def _default_sizes(codes: Codes, n_train: int, n_sizes: int) -> Codes:
-    """Return sizes from the smallest sensible one to ``n_train``, evenly spaced on a log scale."""
+    """Return sizes up to ``n_train``, evenly spaced on a log scale."""
     counts = np.bincount(codes)
-    # with this many rows, the smallest class has about _FEWEST_OF_A_CLASS of them
+    # with this number of rows, the smallest class has about _FEWEST_OF_A_CLASS rows
     fewest = int(np.ceil(_FEWEST_OF_A_CLASS * len(codes) / counts.min()))
     first = min(max(fewest, 2 * len(counts)), n_train)
     return np.unique(np.geomspace(first, n_train, n_sizes).round().astype(np.intp))

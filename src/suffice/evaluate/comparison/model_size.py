@@ -1,4 +1,4 @@
-"""How simple a fitted classifier is: its number of parameters, and whether it can be read."""
+"""The number of parameters of a fitted classifier, and whether a reader can follow it."""
 
 from typing import Any
 
@@ -9,26 +9,26 @@ from suffice.evaluate.comparison.models import core
 
 
 def is_readable(fitted: object) -> bool:
-    """Whether the rule can be written down: one equation per class, or one tree."""
+    """Whether a classifier can be written down, as one equation per class or as one tree."""
     model = core(fitted)
     if hasattr(model, "members_"):
         return False
-    # ``_strategy`` marks scikit-learn's constant classifier
+    # Only scikit-learn's constant classifier has ``_strategy``.
     attributes = ("coef_", "model_", "tree_", "_strategy")
     return any(hasattr(model, name) for name in attributes)
 
 
 def n_parameters(fitted: object) -> float:
-    """Return the number of free parameters; NaN if unknown, or if the model keeps rows instead."""
+    """Return the number of free parameters; NaN if it is unknown, or if the model keeps rows."""
     try:
         return _counted(core(fitted))
     except Exception:
-        # attributes of other libraries' models may share these names and mean something else
+        # in other libraries, attributes of the same names may mean something else
         return np.nan
 
 
 def _counted(model: Any) -> float:
-    """Return the number of parameters, found from the attributes that the model has."""
+    """Return the number of parameters, counted in the attributes that the model has."""
     if hasattr(model, "members_"):
         return _of_average(model)
     if hasattr(model, "model_") and model.model_.has_density:
@@ -82,7 +82,8 @@ def _of_linear_scores(model: Any) -> float:
     # without a fitted intercept, the attribute is missing or zero
     if hasattr(model, "intercept_") and getattr(model, "fit_intercept", True):
         per_score += 1
-    if hasattr(model, "support_vectors_"):  # each pair of classes has its own score
+    # a support vector machine, which has a score for each pair of classes
+    if hasattr(model, "support_vectors_"):
         return float(np.shape(model.coef_)[0] * per_score)
-    # K scores have K − 1 free differences, and only these matter
+    # only the K − 1 differences of K scores affect predictions
     return float((len(model.classes_) - 1) * per_score)

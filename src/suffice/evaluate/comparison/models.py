@@ -1,4 +1,4 @@
-"""The compared models: chosen by name, or passed as estimators."""
+"""The models that can be compared: those with a name, and users' estimators."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -37,7 +37,7 @@ class KnownModel(NamedTuple):
     make: Callable[[int], SklearnClassifier]  # seed → an unfitted estimator
     aliases: tuple[str, ...] = ()
     is_default: bool = True  # whether it is compared by default
-    # ``compare`` also includes it by default if this library is installed
+    # library that the model needs; if it is installed, the model is compared by default
     library: BoostingLibrary | None = None
 
 
@@ -170,7 +170,7 @@ KNOWN_MODELS = (
 
 
 def known_model(name: str) -> KnownModel:
-    """Return the classifier with a name or an alias; case, spaces and punctuation are ignored."""
+    """Return the classifier with this name or alias; case, spaces and punctuation are ignored."""
     models = {
         _normalised(spelling): model
         for model in KNOWN_MODELS
@@ -214,8 +214,8 @@ SLOW = {
 }
 
 
-# Classifiers whose predictions depend little on the choice of training rows. The predictions of
-# all others are taken to depend on it strongly.
+# Classifiers whose predictions depend little on the choice of training rows. All other classifiers
+# are assumed to depend on it strongly.
 STABLE = {
     "DummyClassifier",
     "GaussianClassifier",
@@ -227,8 +227,8 @@ STABLE = {
     "QDA",
     "QuadraticDiscriminantAnalysis",
 }
-# ρ in the variance σ² (1/n + ρ/n_train) of a cross-validated loss, measured by
-# ``python -m benchmarks levels`` so that 95 % intervals have a coverage of 92.5 to 98.5 %
+# ρ in the variance σ² (1/n + ρ/n_train) of a cross-validated loss. ``python -m benchmarks levels``
+# measures that 95 % intervals then have a coverage of 92.5 to 98.5 %.
 STABLE_SHARE = 0.25
 UNSTABLE_SHARE = 0.75
 
@@ -249,14 +249,14 @@ QUICK = {
 }
 
 
-# Attributes that mark a model with a density of the features: ``sample`` in suffice's
-# classifiers, the other two in scikit-learn's naive Bayes, LDA and QDA.
+# Attributes that only models with a density of the features have. ``sample`` belongs to suffice's
+# classifiers, the other two to scikit-learn's naive Bayes, LDA and QDA.
 DENSITIES = ("sample", "predict_joint_log_proba", "store_covariance")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedModel:
-    """A classifier and its name in the results."""
+    """An unfitted classifier and its name in the results."""
 
     name: str
     estimator: SklearnClassifier  # unfitted; only clones of it are fitted
@@ -268,30 +268,31 @@ class ComparedModel:
 
     @property
     def training_share(self) -> float:
-        """ρ: the weight of 1/n_train in the variance, due to training rows that folds share."""
+        """ρ, the weight of 1/n_train in the variance: folds share training rows."""
         is_stable = type(core(self.estimator)).__name__ in STABLE
         return STABLE_SHARE if is_stable else UNSTABLE_SHARE
 
     @property
     def predicts_quickly(self) -> bool:
-        """Whether scores are constant, linear or quadratic, so that importance can shuffle more."""
+        """Whether scores are constant, linear or quadratic, so that many predictions are cheap."""
         return type(core(self.estimator)).__name__ in QUICK
 
     @property
     def is_generative(self) -> bool:
-        """Whether it models the features of each class, p(x | k)."""
+        """Whether the model has a density p(x | k) of the features of each class."""
         return any(hasattr(core(self.estimator), name) for name in DENSITIES)
 
     @property
     def is_of_both_kinds(self) -> bool:
-        """Whether it may average generative and discriminative models."""
+        """Whether the model may average generative and discriminative models."""
         return type(core(self.estimator)).__name__ == "AutoClassifier"
 
     @property
     def travels(self) -> bool:
         """Whether a worker process would give the same fit.
 
-        This needs parts that a worker can import, and a seed for every random draw.
+        The worker must be able to import every part of the model, and every random draw must have a
+        seed.
         """
         settings = self.estimator.get_params(deep=True)
         parts: list[object] = [self.estimator]
@@ -309,7 +310,7 @@ def core(estimator: object) -> object:
 
 
 def installed_boosters(seed: int) -> tuple[ComparedModel, ...]:
-    """Return the boosting libraries that are installed."""
+    """Return the models of the boosting libraries that are installed."""
     return tuple(
         ComparedModel(model.name, model.make(seed))
         for model in KNOWN_MODELS
@@ -318,7 +319,7 @@ def installed_boosters(seed: int) -> tuple[ComparedModel, ...]:
 
 
 def parse_models(models: ModelsLike, seed: int) -> tuple[ComparedModel, ...]:
-    """Return the models that users name or pass; None means the default models."""
+    """Return the models for the argument ``models`` of users; None means the default models."""
     entries: Iterable[object]
     if models is None:
         entries = [model.name for model in KNOWN_MODELS if model.is_default]
@@ -343,7 +344,7 @@ def parse_models(models: ModelsLike, seed: int) -> tuple[ComparedModel, ...]:
 
 
 def _named(models: list[ComparedModel]) -> tuple[ComparedModel, ...]:
-    """Return the models with names; an unnamed model gets its class name, or its full settings."""
+    """Return the models with names; one without a name gets its class name or full settings."""
     short_names = [model.name or type(core(model.estimator)).__name__ for model in models]
     times = Counter(short_names)
     named = []
@@ -356,7 +357,7 @@ def _named(models: list[ComparedModel]) -> tuple[ComparedModel, ...]:
 
 
 def _parse_model(entry: object, seed: int) -> ComparedModel:
-    """Return the model of a name, an estimator or a pair of both; its name may be empty."""
+    """Return the model for a name, an estimator, or a pair of both; its name may be empty."""
     name: object
     estimator: Any  # a name or an estimator, as passed by the user
     if isinstance(entry, str):

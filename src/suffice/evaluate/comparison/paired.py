@@ -1,6 +1,6 @@
-"""Models compared on the same held-out rows: differences, and the recommended model.
+"""Differences between models on the same held-out rows, and the recommended model.
 
-``LOSSES`` numbers the losses; ``RowLosses.names`` numbers the models.
+Losses are numbered by their position in ``LOSSES``, and models by theirs in ``RowLosses.names``.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ LOSSES: tuple[Loss, Loss] = ("error", "log_loss")
 ERROR = 0
 LOG_LOSS = 1
 LARGEST = 10.0  # cap on the log-loss of a row in a test
-ROUNDING = 1e-9  # losses of a row that differ by less are equal: they differ by rounding
-# ρ of a choice among models. Other training rows may lead to another choice, even if each model
-# changes little. Measured by ``python -m benchmarks levels``.
+ROUNDING = 1e-9  # losses of a row that differ by less count as equal
+# ρ of a choice among models, measured by ``python -m benchmarks levels``. Other training rows may
+# lead to another choice, even if each model changes little.
 CHOICE_SHARE = 0.5
 
 
@@ -34,7 +34,7 @@ class Difference:
     model: str
     loss: Loss
     mean: float
-    low: float  # simultaneous 95 % interval; a separate one for the constant model
+    low: float  # simultaneous 95 % interval; for the constant model, a separate one
     high: float
     p_value: float  # adjusted for the number of pairs; at most 0.05 if the interval excludes 0
 
@@ -46,7 +46,7 @@ class Difference:
 
 
 class MeanDifference(NamedTuple):
-    """The mean difference of two models over rows, and the figures of its test."""
+    """The mean difference between two models over rows, and the numbers that its test needs."""
 
     mean: float
     centre: float  # centre of the interval
@@ -55,17 +55,17 @@ class MeanDifference(NamedTuple):
 
 
 class Recommendation(NamedTuple):
-    """The recommended model, and the models it was chosen from."""
+    """The recommended model, and the models that it was chosen from."""
 
     chosen: int
     best: int  # the model with the lowest loss
     loss: int  # the loss compared: the log-loss, or the error if no model has posteriors
     close: tuple[int, ...]  # models about as good as the best, including the best
-    # eligible models; no other eligible model makes significantly fewer errors
+    # eligible models that no other eligible model beats significantly by error
     unbeaten_in_error: tuple[int, ...]
     # models excluded because their log-loss is significantly above that of the class frequencies
     set_aside: tuple[int, ...]
-    replaced: int | None = None  # the choice before a simpler model replaced it
+    replaced: int | None = None  # model that a simpler one replaced
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +79,11 @@ class RowLosses:
     overlap: Floats  # ρ n / n_train, the share of variance added by shared training rows  (M,)
     sizes: Floats  # number of parameters, ∞ if unknown  (M,)
     readable: tuple[bool, ...]  # (M,)
-    grouped: bool = False  # whether each loss is the mean of a group of rows
+    grouped: bool = False  # whether each loss is the mean over a group of rows
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome]) -> Self:
-        """Return the losses of all models on the rows or groups of the model with the most rows."""
+        """Return all models' losses, on the rows or groups of the model with the most rows."""
         widest = max(outcomes, key=lambda outcome: outcome.n_rows)
         units, first = np.unique(widest.units, return_index=True)
         losses = np.empty((2, len(outcomes), len(units)))
@@ -117,7 +117,7 @@ class RowLosses:
         )
 
     def within(self, rows: Flags) -> Self:
-        """Return the losses on the rows of a mask (n,)."""
+        """Return the losses on the rows that a mask (n,) selects."""
         return replace(
             self,
             losses=self.losses[:, :, rows],
@@ -179,15 +179,15 @@ class RowLosses:
         )
 
     def _n_tests(self, model: int, other: int) -> int:
-        # the comparison with the constant model is a separate question, and counts as one test
+        # the comparison with the constant model is a question of its own, and counts as one test
         if CONSTANT in (self.names[model], self.names[other]):
             return 1
-        # the same rows choose the reference, so every pair of models may be tested
+        # the reference is chosen on the same rows, so every pair of models counts as a test
         n_models = sum(name != CONSTANT for name in self.names)
         return max(n_models * (n_models - 1) // 2, 1)
 
     def is_beaten(self, model: int, loss: int, others: Sequence[int]) -> bool:
-        """Return whether one of the other models has a significantly lower loss."""
+        """Return whether one of the ``others`` has a significantly lower loss."""
         mean = self.means[loss, model]
         lower = [m for m in others if self.means[loss, m] < mean]
         return any(self.difference(loss, m, model).verdict == "better" for m in lower)
@@ -200,14 +200,14 @@ class RowLosses:
         return bool(log_losses[model] < log_losses[self.names.index(CONSTANT)])
 
     def _against_frequencies(self, model: int) -> Literal["better", "worse", "alike"]:
-        """Return how the log-loss differs significantly from that of the class frequencies."""
+        """Return whether the log-loss differs significantly from that of the class frequencies."""
         if CONSTANT not in self.names:
             return "alike"
         constant = self.names.index(CONSTANT)
         return self.difference(LOG_LOSS, model, constant).verdict
 
     def _set_aside(self, models: Sequence[int]) -> tuple[int, ...]:
-        """Return the models with useless posteriors, if another model can replace them."""
+        """Return the models that step 0 of ``recommendation`` sets aside."""
         verdicts = {m: self._against_frequencies(m) for m in models}
         useless = [m for m in models if verdicts[m] == "worse"]
         if not useless:
@@ -226,9 +226,9 @@ class RowLosses:
     def recommendation(self) -> Recommendation:
         """Return the simplest model that is about as good as the best, and the candidates.
 
-        0. Set models aside whose log-loss is significantly above that of the class frequencies.
-           This requires a replacement: a model whose log-loss is significantly below that of the
-           class frequencies, or that no model set aside beats significantly by error.
+        0. Set aside the models whose log-loss is significantly above that of the class frequencies,
+        if another model can replace them. A replacement has a log-loss significantly below that of
+        the class frequencies, or no model set aside beats it significantly by error.
         1. Keep the models that no other model beats significantly by error.
         2. Of these, keep the models whose log-loss is below that of the class frequencies, if there
            are any.
@@ -273,14 +273,14 @@ class RowLosses:
         )
 
     def _is_close(self, model: int, best: int, loss: int) -> bool:
-        """Whether neither the error nor the loss is worse by more than one standard error."""
+        """Whether neither the error nor ``loss`` exceeds that of ``best`` by a standard error."""
         return self.excess(model, best, loss) is None
 
     def excess(self, model: int, best: int, loss: int) -> tuple[int, bool] | None:
         """Return the loss by which a model is worse than the best by over one standard error.
 
-        With it comes whether the difference exceeds its own standard error; else it exceeds that of
-        the best model. The result is None if no loss is that much worse.
+        The second value is whether the difference exceeds its own standard error. If not, it
+        exceeds that of the best model. The result is None if no loss is that much worse.
         """
         for each in dict.fromkeys((loss, ERROR)):
             difference = self.mean_difference(each, model, best)
@@ -308,10 +308,10 @@ class RowLosses:
 
 
 def _unit_losses(outcome: Outcome, units: Codes) -> tuple[Floats, Floats]:
-    """Return the mean losses of each unit (2, n), NaN for units without rows; and weights (n,)."""
+    """Return the mean losses (2, n) of n units, NaN for units without rows, and weights (n,)."""
     at = np.searchsorted(units, outcome.units)
     w = outcome.held_out.weights
-    w = w / w.mean()  # then the weight of a group is a number of rows
+    w = w / w.mean()  # so that the weight of a group is a number of rows
     totals = np.bincount(at, w, len(units)).astype(np.float64)
     capped = np.minimum(outcome.row_losses[:2], LARGEST)
     with np.errstate(invalid="ignore"):
@@ -329,14 +329,14 @@ def _t(centre: float, standard_error: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceEstimate:
-    """The error of the whole procedure, including the choice, on rows not used for the choice."""
+    """The error of choosing a model and applying it, on rows not used for the choice."""
 
     error: float
-    low: float  # its 95 % interval
+    low: float  # lower end of the 95 % interval
     high: float
-    choices: tuple[str, ...]  # the model chosen without each fold
+    choices: tuple[str, ...]  # for each fold, the model that the other folds choose
     n_rows: int  # rows of a separate test set; 0 if folds were used
-    p_value: float = np.nan  # for an error equal to that of the constant model
+    p_value: float = np.nan  # p-value of an error equal to that of the constant model
 
     @classmethod
     def of_rows(
@@ -349,7 +349,7 @@ class ChoiceEstimate:
         grouped: bool = False,
         p_value: float = np.nan,
     ) -> Self:
-        """Return the error over the rows that are not NaN; a test set has no ``choices``."""
+        """Return the error over rows that are not NaN in ``wrong``; a test set has no choices."""
         judged = np.isfinite(wrong)
         error = np.average(wrong[judged], weights=weights[judged])
         n = effective_rows(wrong[judged], weights[judged], overlap, grouped=grouped)
@@ -369,14 +369,14 @@ class ChoiceEstimate:
 
 
 def choice_estimate(losses: RowLosses) -> ChoiceEstimate | None:
-    """Return the error of the choice: the other folds choose the model of each fold.
+    """Return the error if, for each fold, the other folds choose the model.
 
-    None if there is one fold.
+    The result is None if there is a single fold.
     """
     folds = np.unique(losses.folds)
     if len(folds) < 2:
         return None
-    # the choice may depend only on the held-out losses of the other folds (Varma & Simon 2006)
+    # The held-out losses of a fold must not influence the choice of its model (Varma & Simon 2006).
     chosen_losses = np.empty((2, len(losses.weights)))
     choices = []
     for fold in folds:

@@ -1,4 +1,4 @@
-"""The error on random rows, on unseen groups and on later rows."""
+"""The error of a model on random rows, on unseen groups and on later rows."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -54,12 +54,12 @@ class RealError:
 
     split: Split
     error: float
-    low: float  # its 95 % interval
+    low: float  # lower end of the 95 % interval
     high: float
     n_rows: int  # number of held-out rows
-    # error minus the error on random rows, for the same rows; 0 for random rows themselves
+    # the error minus that on random rows, for the same held-out rows; 0 for random rows
     difference: float
-    p_value: float  # p-value of that difference, NaN for random rows
+    p_value: float  # p-value of ``difference``; NaN for random rows
 
     @property
     def is_worse(self) -> bool:
@@ -69,7 +69,7 @@ class RealError:
 
 @dataclass(frozen=True, slots=True)
 class RealErrors:
-    """The errors of one model on random rows, unseen groups and later rows, if measured."""
+    """The errors of one model for each kind of split that was tried."""
 
     model: str
     errors: tuple[RealError, ...]  # random rows first
@@ -101,7 +101,7 @@ class RealErrors:
 
     @property
     def headline(self) -> RealError:
-        """The largest error that is significantly above that on random rows, or else the latter."""
+        """The largest error significantly above the error on random rows, or else that error."""
         worse = [error for error in self.errors if error.is_worse]
         return max(worse, key=lambda error: error.error, default=self.errors[0])
 
@@ -117,7 +117,7 @@ class RealErrors:
 
     @property
     def sentence(self) -> str:
-        """Which error to expect on new rows, and why."""
+        """A sentence on the error to expect on new rows, and why."""
         stated = listed([f"{percent(e.error)} of {self.named(e.split)}" for e in self.errors])
         worst = self.headline
         model = f"{self.model[:1].upper()}{self.model[1:]}"
@@ -151,11 +151,9 @@ def real_errors(
 ) -> RealErrors:
     """Return the error of a model on random rows, on unseen groups and on later rows.
 
-    ``judged`` holds the results that were computed before.
-
-    Models that can be computed from sums need no refit. Others are fitted again if that takes at
-    most about 30 seconds for each kind of split. An impossible split is left out, with
-    the reason.
+    ``judged`` are results that were computed before. Models that can be computed from sums need no
+    refit. All other models are fitted again if that takes at most about 30 seconds for each kind of
+    split. An impossible split is left out, with the reason.
     """
     known = judged or {}
     first = known.get("random rows")
@@ -186,7 +184,7 @@ def real_errors(
 
 
 def _outcome(model: ComparedModel, folds: Folds) -> Outcome:
-    """Return the held-out result of a model; raise if it cannot be evaluated in the time limit."""
+    """Return the held-out result of a model; raise if evaluating it takes too long."""
     size = FitSize(len(folds.codes), np.shape(folds.X)[1], len(folds.classes))
     seconds = len(folds.splits) * seconds_to_fit(model.name, size)
     if seconds > MOST_SECONDS:
@@ -198,7 +196,7 @@ def _outcome(model: ComparedModel, folds: Folds) -> Outcome:
 
 
 def _error_beside(split: Split, outcome: Outcome, first: Outcome) -> RealError:
-    """Return the error of a split, tested against random rows on the rows held out by both."""
+    """Return the error of a split, compared with that on random rows for the same rows."""
     is_common = np.isin(first.held_out.rows, outcome.held_out.rows)
     rows = first.held_out.take(is_common)
     groups = None
@@ -236,7 +234,7 @@ def is_name_of_groups(name: str) -> bool:
 
 
 def suggested_groups(columns: Mapping[str, Array]) -> str | None:
-    """Return the column that seems to identify persons, sites or the like, by its name and values.
+    """Return the column whose name and values suggest that it identifies persons or sites.
 
     The column has at least five values, which occur at least twice on average. No value occurs in
     more than half of the rows. Numeric values must be integers.

@@ -1,4 +1,4 @@
-"""The best of the compared models, with a test on rows not used for the choice."""
+"""``suffice.select``: the best of several models, and its error on a separate test part."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,11 +26,11 @@ from suffice.typing import LabelsLike, RowsLike
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Selection:
-    """The classifier with the lowest estimated loss, and its error on the test rows."""
+    """The classifier with the lowest estimated loss, and its error on the test part."""
 
     comparison: Comparison  # the comparison that led to the choice
     criterion: str
-    estimator: Any  # the pick, fitted on all rows except the test part
+    estimator: Any  # the pick, fitted to all rows except the test part
     test: Outcome  # result of the pick on the test part
     parts: Split
 
@@ -81,11 +81,12 @@ def select(
     models
         As in ``sf.compare``.
     validation, test : float in (0, 1), default=0.2
-        Shares of the rows.
+        Shares of the rows in the validation and test parts.
     cv : int, optional
-        Number of folds of all rows except the test part, used instead of a validation part.
+        If given, models are evaluated by this number of folds of all rows except the test part,
+        instead of a validation part.
     criterion : {"error", "log_loss", "brier"}
-        Loss to minimise. Ties in error go to the lower log-loss.
+        Loss that the pick minimises. Among equal errors, the log-loss decides.
     random_state, progress
         As in ``sf.compare``; the same seed also splits the rows.
 
@@ -139,7 +140,7 @@ def _pick(
     comparison: Comparison,
     criterion: str,
 ) -> ComparedModel:
-    """Return the candidate with the lowest loss; among ties, the one with the lowest error."""
+    """Return the candidate with the lowest loss; of equals, the one with the lowest error."""
     by_name = {model.name: model for model in candidates}
     outcomes = [outcome for outcome in comparison.outcomes if outcome.name in by_name]
     losses = [float(outcome.means[CRITERIA.index(criterion)]) for outcome in outcomes]

@@ -1,4 +1,4 @@
-"""Curves of error and calibration: small frozen values, computed from rows, ready to draw.
+"""Curves of error and calibration, computed from rows and ready to draw.
 
 The package may import ``core`` only.
 """

@@ -1,4 +1,4 @@
-"""Which features separate the classes, independent of units."""
+"""How well each feature separates the classes, independent of its units."""
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,6 @@ def separation(moments: Moments) -> Floats:
     # Σ_k w_k (μ_k − μ)²_j  /  Σ_k M_k,jj
     between = moments.weights @ np.square(moments.centred_means)
     within = moments.scatter.pooled_diagonal()
-    # no variance within classes: the feature separates the classes, or it is constant
+    # without variance within classes, the feature separates them perfectly or is constant
     ratios = np.where(between > 0, np.inf, 0.0)
     return np.divide(between, within, out=ratios, where=within > 0)

@@ -1,4 +1,4 @@
-"""Predictions against the truth: which classes are confused, and calibration."""
+"""Predictions against the truth: the confusion matrix, and calibration in bins."""
 
 from dataclasses import dataclass
 
@@ -17,10 +17,10 @@ BINS = 15  # number of bins of equal width in every calibration error
 def confusion(rows: Predictions) -> Floats:
     """Return the weight of rows by true and predicted class, (K, K + 1).
 
-    The last column counts rows for which no class was predicted.
+    The last column has the weight of rows for which no class was predicted.
     """
     counts = np.zeros((len(rows.classes), len(rows.classes) + 1))
-    # rows without a prediction have code −1, the last column
+    # rows without a prediction have code −1, which selects the last column
     np.add.at(counts, (rows.truth, rows.predicted), rows.weights)
     return counts
 
@@ -33,7 +33,7 @@ class Reliability:
     high_edges: Floats  # (B,)
     stated: Floats  # mean predicted probability  (B,)
     observed: Floats  # share of rows in which the event occurred  (B,)
-    low: Floats  # confidence interval of the observed share  (B,)
+    low: Floats  # lower end of the confidence interval of the observed share (B,)
     high: Floats
     counts: Codes  # number of rows  (B,)
     weights: Floats  # weight of the rows  (B,)
@@ -54,7 +54,7 @@ def reliability(
 ) -> Reliability:
     """Return the observed frequency of an event (n,) in bins of its predicted probability.
 
-    Bins have equal widths, or equal counts with quantiles as edges. DeGroot & Fienberg
+    Bins have equal widths, or, with ``equal_counts``, quantiles as edges. DeGroot & Fienberg
     (1983), *The Statistician* 32, 12–22; Wilson (1927), *JASA* 22, 209–212.
     """
     p = np.asarray(probability, np.float64)

@@ -1,4 +1,4 @@
-"""Effects of a threshold on a score: the ROC curve, precision and recall, rejection and costs."""
+"""Curves over thresholds on a score: ROC, precision and recall, rejection, and costs."""
 
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
@@ -33,7 +33,7 @@ class PrecisionRecallCurve:
 
     precision: Floats  # (m,)
     recall: Floats  # (m,), ascending to 1
-    prevalence: float  # share of positive rows, which is the precision of random guesses
+    prevalence: float  # share of positive rows, which is also the precision of random guesses
 
     @property
     def average(self) -> float:
@@ -61,9 +61,9 @@ def roc_curve(
 
 
 def mean_area(truth: Codes, scores: Floats, weight: Floats | None) -> float:
-    """Return the area under the ROC curve, one class against the rest, mean over classes."""
+    """Return the area under the ROC curve of each class against the rest, mean over classes."""
     n_classes = scores.shape[1]
-    # with two classes, both curves have the same area
+    # with two classes, the curves of both classes have the same area
     classes = [1] if n_classes == 2 else range(n_classes)
     areas = []
     for k in classes:
@@ -103,7 +103,7 @@ class _Sweep(NamedTuple):
 
 
 def _swept(positive: npt.ArrayLike, score: npt.ArrayLike, weight: WeightsLike) -> _Sweep:
-    """Return hits and false alarms for every threshold; scores may be infinite."""
+    """Return hits and false alarms for every threshold; scores may be infinite, but not NaN."""
     is_positive = np.asarray(positive, dtype=bool)
     s = np.asarray(score, dtype=np.float64)
     if is_positive.shape != s.shape or s.ndim != 1 or not s.size or np.isnan(s).any():
@@ -126,18 +126,18 @@ def _swept(positive: npt.ArrayLike, score: npt.ArrayLike, weight: WeightsLike) -
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RejectCurve:
-    """Error of the decided rows and share of rejected rows, by threshold."""
+    """The error of the decided rows and the share of rejected rows, by threshold."""
 
-    thresholds: Floats  # on the greatest posterior, ascending  (m,)
+    thresholds: Floats  # thresholds on the greatest posterior, ascending (m,)
     rejected: Floats  # share of rows below the threshold  (m,)
     error: Floats  # error of the other rows  (m,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CostCurve:
-    """Both kinds of errors and their mean cost, by the threshold on the posterior of one class."""
+    """False alarms, misses and their mean cost, by the threshold on a class's posterior."""
 
-    # a row at or above the threshold is predicted positive; ascending from 0
+    # ascending from 0; a row at or above the threshold is predicted positive (m,)
     thresholds: Floats
     false_alarms: Floats  # share of all rows that are wrongly predicted positive  (m,)
     misses: Floats  # share of all rows that are wrongly predicted negative  (m,)
@@ -152,17 +152,17 @@ class CostCurve:
 
     @property
     def best(self) -> int:
-        """Index of the threshold with the lowest mean cost on these rows; the middle of ties."""
+        """Index of the threshold with the lowest mean cost on these rows; the middle of equals."""
         places = np.flatnonzero(self.cost == self.cost.min())
         return int(places[len(places) // 2])
 
     @property
     def best_threshold(self) -> float:
-        """Threshold with the lowest mean cost on these rows; the middle one of ties."""
+        """Threshold with the lowest mean cost on these rows; the middle one of equals."""
         return float(self.thresholds[self.best])
 
     def short_threshold(self, i: int) -> float:
-        """Return the shortest decimal that predicts the same rows positive as threshold i."""
+        """Return the shortest decimal with the same positive predictions as threshold i."""
         if i == 0:
             return 0.0
         low = float(self.thresholds[i - 1])
@@ -202,7 +202,7 @@ def cost_curve(
     false_alarm_cost: float = 1.0,
     miss_cost: float = 1.0,
 ) -> CostCurve:
-    """Return both kinds of errors for each threshold on the posterior of class ``positive``."""
+    """Return false alarms and misses for each threshold on the posterior of ``positive``."""
     costs = np.array([false_alarm_cost, miss_cost], dtype=np.float64)
     if not (np.all(np.isfinite(costs)) and np.all(costs >= 0) and costs.any()):
         raise InvalidParameterError(
@@ -212,7 +212,7 @@ def cost_curve(
     k = code_of(positive, rows.classes)
     posterior = np.exp(rows.log_posteriors[:, k])
     scores, hits, alarms = _swept(rows.truth == k, posterior, rows.weight)
-    # at the first threshold every row is predicted positive, at the last one no row
+    # At the first threshold, every row is predicted positive; at the last, no row.
     above_all = np.nextafter(scores[-1], 2.0)
     thresholds = np.concatenate([[0.0], scores[1:], [above_all]])
     missed = hits[0] - np.append(hits, 0.0)
