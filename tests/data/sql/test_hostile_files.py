@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import suffice as sf
+from suffice.data.sql import files
 from suffice.errors import InvalidInputError, SufficeError
 from suffice.present.lab.server import LabTable
 
@@ -155,6 +156,46 @@ def test_connections_of_other_threads_are_as_restricted(tmp_path):
     thread.start()
     thread.join()
     assert "readonly" in str(errors[0]) or "not authorized" in str(errors[0])
+
+
+def test_a_connection_to_a_file_of_duckdb_writes_nothing(tmp_path):
+    path = duckdb_file(tmp_path / "a.duckdb")
+    backend = files.duckdb_file(path)
+    try:
+        with pytest.raises(duckdb.InvalidInputException, match="read-only mode"):
+            backend.con.execute("DELETE FROM good")
+    finally:
+        backend.disconnect()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ATTACH DATABASE ':memory:' AS other",
+        "PRAGMA writable_schema = ON",
+        "PRAGMA trusted_schema = ON",
+    ],
+)
+def test_a_connection_to_a_file_of_sqlite_cannot_be_opened_further(tmp_path, statement):
+    connection = files.sqlite_file(sqlite_file(tmp_path / "a.sqlite"))
+    try:
+        with pytest.raises(sqlite3.DatabaseError, match="not authorized"):
+            connection.execute(statement)
+    finally:
+        connection.close()
+
+
+def test_a_view_of_sqlite_calls_no_function_of_the_program(tmp_path):
+    calls = []
+    path = sqlite_file(tmp_path / "a.sqlite", "CREATE VIEW spy AS SELECT spied() AS x")
+    connection = files.sqlite_file(path)
+    connection.create_function("spied", 0, lambda: calls.append(1))
+    try:
+        with pytest.raises(sqlite3.OperationalError, match="unsafe use"):
+            connection.execute("SELECT * FROM spy")
+    finally:
+        connection.close()
+    assert not calls
 
 
 def test_the_lab_reads_no_local_file_through_an_uploaded_database(tmp_path, secret):

@@ -193,6 +193,12 @@ def test_a_first_line_in_doubt_is_said_to_be_names(file, text):
         open_source(file(text))
 
 
+def test_a_first_row_with_a_line_break_in_a_cell_is_not_taken_for_names(file):
+    with pytest.warns(SufficeWarning, match=r"first line .*--header"):
+        sample = open_source(file('"two\nlines",w\nred,v\n"two\nlines",u\n')).sample
+    assert sample.to_series(0).to_list() == ["two\nlines", "red", "two\nlines"]
+
+
 def test_a_column_may_be_called_by_one_of_its_values(file, recwarn):
     sample = open_source(file("x,y\n1,y\n2,n\n3,y\n")).sample
     assert sample.columns == ["x", "y"]

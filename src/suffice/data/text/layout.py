@@ -187,7 +187,7 @@ def _rows(lines: Sequence[str], separator: str) -> list[list[str]]:
     """Return the cells of lines, up to lines with invalid quotes."""
     rows: list[list[str]] = []
     with suppress(csv.Error):
-        rows.extend(csv.reader(lines, delimiter=separator))
+        rows.extend(csv.reader((f"{line}\n" for line in lines), delimiter=separator))
     return rows
 
 
