@@ -1,1 +1,1 @@
-"""From sums to parameters: divisors, tied covariances, shrinkage, priors and EDDA families."""
+"""Estimates of parameters from sums: divisors, tied covariances, shrinkage, priors, EDDA."""

@@ -1,4 +1,4 @@
-"""Fit categories as indicators in a Gaussian, or as independent factors with smoothed levels."""
+"""Fit categories as indicators in a Gaussian, or as levels with smoothed probabilities."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from suffice.typing import Codes, Floats
 
 
 def fit_indicators(moments: Moments, settings: Settings, *, quiet: bool) -> ClassModel:
-    """Return the Gaussian of numbers and indicators, or naive Bayes if features are independent."""
+    """Return the Gaussian of numbers and indicators; for diagonal covariances, naive Bayes."""
     encoded, encoding = encoded_moments(moments)
     blocks = LevelBlocks.of(encoding)
     if encoding.n_features and not settings.structure.is_diagonal:
@@ -37,10 +37,10 @@ def fit_indicators(moments: Moments, settings: Settings, *, quiet: bool) -> Clas
 
 
 def encoded_moments(moments: Moments) -> tuple[Moments, Encoding]:
-    """Return the sums of the encoded rows, which are numeric, and the encoding."""
+    """Return the sums of the rows encoded as numbers, and the encoding."""
     encoding = moments.encoding
     assert encoding is not None
-    # The indicators of a category sum to 1, so one of them, the reference level, is left out.
+    # The indicators of a category sum to 1, so the encoding leaves out one, the reference level.
     return moments.select(encoding.kept), encoding
 
 
@@ -56,8 +56,8 @@ def numbers_of(moments: Moments) -> Moments:
 
 
 def _unseen_filled(moments: Moments, group_of: Codes, n_numbers: int) -> Moments:
-    """Return sums in which levels that never occur in a group vary as they do in all classes."""
-    # a weak prior would leave them almost no variance; plug-in estimates are filled elsewhere
+    """Return sums in which levels that a group lacks have their variance within all classes."""
+    # a weak prior would leave such levels almost no variance; ``factored`` fills plug-in estimates
     indicators = slice(n_numbers, None)
     scatters = moments.scatters.copy()
     columns_of_levels = np.arange(n_numbers, moments.n_features)
@@ -85,7 +85,7 @@ def _smoothing_factors(
     blocks: LevelBlocks,
     alpha: float,
 ) -> tuple[Floats, Floats]:
-    """Return c and e of each level, (C,) each."""
+    """Return c and e of each level (see above), (C,) each."""
     total: Floats = weight + alpha * np.repeat(blocks.sizes, blocks.sizes).astype(np.float64)
     return weight / total, alpha / total
 
@@ -103,7 +103,7 @@ def _level_forest(
     parents: Codes,
     alpha: float,
 ) -> LevelForest:
-    """Return the log probabilities of levels given the level of the parent, in each class."""
+    """Return the forest with log probabilities of levels given the level of the parent category."""
     edges = blocks.edges
     tables = []
     for k, parent_of in enumerate(parents):
@@ -137,7 +137,7 @@ def fit_levels(
     *,
     quiet: bool,
 ) -> MixedModel:
-    """Return the model of the levels, and of the numbers after regression on the levels."""
+    """Return the model of the levels, and of the residuals of numbers regressed on the levels."""
     blocks = LevelBlocks.of(encoding)
     filled = encoding.schema.filled
     fills = fills_of(encoding.schema, moments.power)
@@ -163,9 +163,9 @@ def _of_observed_rows(
     *,
     unbiased: bool,
 ) -> Moments:
-    """Rescale the scatter so that dividing it by all weights gives the observed rows' variances.
+    """Return moments whose scatter, divided by all weights, is the variance of observed numbers.
 
-    ``weights`` (K, p) is the weight of the rows of each class with an observed number.
+    ``weights`` (K, p) is the weight of the rows of each class in which a number is observed.
     """
     all_weights = moments.weights[:, None]
     if (weights == all_weights).all():
@@ -173,8 +173,10 @@ def _of_observed_rows(
     n_groups = int(group_of.max(initial=0)) + 1
     # Bessel's correction subtracts 1 for each class with rows
     lost = 1.0 if unbiased else 0.0
-    divisor = np.zeros((n_groups, 1))  # what the scatter of a group will be divided by
-    observed_divisor = np.zeros((n_groups, weights.shape[1]))  # what it should be divided by
+    divisor = np.zeros((n_groups, 1))  # the divisor that the estimates will use
+    observed_divisor = np.zeros(
+        (n_groups, weights.shape[1])
+    )  # the divisor for observed numbers
     np.add.at(divisor, group_of, all_weights - lost * (all_weights > 0))
     np.add.at(observed_divisor, group_of, weights - lost * (weights > 0))
     ratio = np.ones_like(observed_divisor)

@@ -1,4 +1,4 @@
-"""Chow–Liu trees: each categorical column depends on one other; numbers depend on all of them.
+"""Chow–Liu trees: a category depends on at most one other, and numbers depend on all categories.
 
 Chow & Liu (1968), IEEE Transactions on Information Theory 14, 462–467.
 """
@@ -22,7 +22,7 @@ from suffice.typing import Floats
 def fit_tree(moments: Moments, settings: Settings, *, quiet: bool) -> ClassModel:
     """Return the model with a tree of categories per class and numbers regressed on the levels."""
     encoded, encoding = encoded_moments(moments)
-    # EM completes missing numbers with their expectations given the other numbers and the levels
+    # EM replaces missing numbers with their means given the other numbers and the levels
     encoded = complete_rows(encoded, settings, quiet=quiet, encoding=encoding)
     blocks = LevelBlocks.of(encoding)
     parents = []
@@ -45,12 +45,12 @@ def fit_tree(moments: Moments, settings: Settings, *, quiet: bool) -> ClassModel
 def mutual_information(pairs: Floats, blocks: LevelBlocks) -> Floats:
     """Return the mutual information of each pair of categories, (q, q).
 
-    It is Σ p(a, b) log (p(a, b) / (p(a) p(b))) over the levels a and b of the pair.
+    The sum Σ p(a, b) log (p(a, b) / (p(a) p(b))) is over the levels a and b of the two categories.
     """
     starts = blocks.edges[:-1]
     if not len(starts):
         return np.zeros((0, 0))
-    # p(a) = Σ_b p(a, b) over the levels b of any other category
+    # p(a) = Σ_b p(a, b) over the levels b of any single category
     singles = pairs[:, : blocks.sizes[0]].sum(1)
     terms = pairs * np.log(pairs / np.outer(singles, singles))
     return np.add.reduceat(np.add.reduceat(terms, starts, axis=0), starts, axis=1)
@@ -62,14 +62,14 @@ def spanning_tree(weights: Floats) -> list[int]:
 
     if not len(weights):
         return []
-    # add 1, since SciPy ignores edges of length 0
+    # add 1 to all lengths, since SciPy ignores edges of length 0
     tree = minimum_spanning_tree(1 + weights.max() - weights)
     _, predecessors = breadth_first_order(tree, 0, directed=False)
     return [max(int(parent), -1) for parent in predecessors]
 
 
 def level_regressions(moments: Moments, settings: Settings, n_numbers: int) -> Floats:
-    """Return B of each group of classes, (G, p, C'): coefficients of numbers on indicators."""
+    """Return the coefficients B of numbers regressed on indicators, per group, (G, p, C')."""
     p = n_numbers
     groups = full_groups(moments, settings.group_of(moments.classes))
     whole = groups.pooled

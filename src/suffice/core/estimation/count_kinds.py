@@ -1,4 +1,4 @@
-"""From sums of counts to models and exact leave-one-out scores, with one class for each kind.
+"""Models and exact leave-one-out scores from sums of counts, with a class for each distribution.
 
 Leaving a row out subtracts its counts from the sums of its own class, and leaves the scores of the
 other classes unchanged. With the complement model, only the scores of the other classes change.
@@ -38,7 +38,7 @@ from suffice.typing import Codes, Floats
 
 
 class CountKind(ABC):
-    """A family of class-conditional distributions of counts."""
+    """Base class of the families of class-conditional distributions of counts."""
 
     @abstractmethod
     def model(self, sums: CountSums, alpha: float, log_priors: Floats) -> CountModel:
@@ -46,7 +46,7 @@ class CountKind(ABC):
 
     @abstractmethod
     def left_out_scores(self, sums: CountSums, left: LeftOutRows, alpha: float) -> Floats:
-        """Return a_k(x_i) (n, K), without priors, under the model of all rows except row i."""
+        """Return a_k(x_i) (n, K) under the model of all rows except row i, without log priors."""
 
 
 class Multinomial(CountKind):
@@ -81,8 +81,8 @@ class Multinomial(CountKind):
 class Poisson(CountKind):
     """λ_kj = (N_kj + α) / (n_k + β), where β = α / r and r is the mean count over all cells.
 
-    This is the posterior mean under a Gamma prior with shape α and mean r. Given the total of a
-    row, the counts follow the multinomial model with the same α.
+    λ_kj is the posterior mean under a Gamma prior with shape α and mean r. Given the total of a
+    row, its counts have the distribution of the multinomial model with the same α.
     """
 
     def model(self, sums: CountSums, alpha: float, log_priors: Floats) -> CountModel:
@@ -144,7 +144,7 @@ class Bernoulli(CountKind):
         codes = left.codes
         weights, constants = _bernoulli_scores(sums, alpha)
         scores = log_products(left.rows, weights) + constants
-        # the row's own class has the remaining weight n_y − w, and N_yj − w b_j of it has feature j
+        # without the row, its class y has the weight n_y − w, of which N_yj − w b_j has feature j
         absent = left_out_absences(sums, codes, left.w, alpha) - left.absent[alpha]
         rest = np.maximum(sums.weights[codes] - left.w, 0.0)
         own = left.present[alpha] + absent - d * np.log(rest + 2 * alpha)
@@ -175,7 +175,7 @@ class Complement(CountKind):
         totals = left.totals
         each = np.arange(len(codes))
         complements = sums.sums.sum(0) - sums.sums
-        # leaving the row out changes the complements of all other classes
+        # a row is in the complement of every class except its own
         class_totals = sums.totals.sum() - sums.totals
         rest_totals = np.maximum(class_totals - (w * totals)[:, None], 0.0)
         rest_totals[each, codes] = class_totals[codes]
@@ -223,7 +223,7 @@ def decide_counts(model: CountModel, sums: CountSums, settings: CountSettings) -
 
 
 def text_column(sums: CountSums, settings: CountSettings) -> TextColumn | None:
-    """Return the text column whose words were summed, if the settings name one."""
+    """Return the text column whose words were summed, or None if the settings name no column."""
     if settings.text is None:
         return None
     if sums.feature_names is None:
@@ -242,7 +242,7 @@ def left_out_rows(
     w: Floats,
     alphas: Sequence[float],
 ) -> LeftOutRows:
-    """Return the summed rows as the model reads them, prepared to leave each one out."""
+    """Return the summed rows as the model reads them, prepared for leaving out each row."""
     left = left_out_logarithms(sums, settings, rows, codes, w, alphas)
     return with_products(left, sums, settings, alphas)
 
@@ -255,8 +255,8 @@ def left_out_logarithms(
     w: Floats,
     alphas: Sequence[float],
 ) -> LeftOutRows:
-    """Return the rows with the logarithms of their own class for each α, without products."""
-    # the complement model does not change the score of the row's own class: no logarithms needed
+    """Return the rows with the logarithms of the sums of their class for each α, no products."""
+    # leaving out a row does not change its class's score in the complement model: no logarithms
     needed = () if settings.kind == "complement" else tuple(alphas)
     return LeftOutRows.of(
         sums, rows, codes, w, needed, with_absences=settings.kind == "bernoulli"
@@ -266,7 +266,7 @@ def left_out_logarithms(
 def with_products(
     left: LeftOutRows, sums: CountSums, settings: CountSettings, alphas: Sequence[float]
 ) -> LeftOutRows:
-    """Return the rows with the products for these α, which multinomial and Poisson scores need."""
+    """Return the rows with the products for these α if the scores of the model need products."""
     if settings.kind not in ("multinomial", "poisson"):
         return left
     return left.with_products(sums, alphas)

@@ -1,4 +1,4 @@
-"""Sums of logarithms over the cells of each row, computed after the row leaves its class."""
+"""Sums of logarithms over the cells of each row, with the row left out of the sums of its class."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from suffice.core.table.count_rows import CountRows, summed
 from suffice.core.threads import in_order
 from suffice.typing import Codes, Floats
 
-_ROWS = 1 << 14  # number of rows in one task of a thread
+_ROWS = 1 << 14  # number of rows in a task of a thread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeftOutRows:
-    """Rows that were summed, and sums of logarithms for each of several pseudo-counts α."""
+    """Rows that were summed, with sums of logarithms for each of several pseudo-counts α.
+
+    N_kj is the sum of feature j in class k, n_k the weight of class k, and y the class of a row.
+    """
 
     rows: CountRows
     codes: Codes  # class y of each row  (n,)
@@ -39,7 +42,7 @@ class LeftOutRows:
         *,
         with_absences: bool,
     ) -> LeftOutRows:
-        """Return the rows with their logarithms for each α; absences need rows of indicators."""
+        """Return the rows with their logarithms for each α; ``with_absences`` needs indicators."""
         values = np.array(alphas, np.float64)
         present = left_out_sums(rows, sums.sums, codes, w, values)
         absent = np.zeros((len(values), rows.n_rows))
@@ -57,7 +60,7 @@ class LeftOutRows:
         )
 
     def with_products(self, sums: CountSums, alphas: Sequence[float]) -> LeftOutRows:
-        """Return the rows with the products for these α; each α takes n K numbers."""
+        """Return the rows with the products for these α, n × K numbers for each α."""
         return replace(self, products=_products_of_each(self.rows, sums.sums, alphas))
 
 
@@ -115,7 +118,7 @@ def left_out_sums(
     from suffice.core.estimation import count_loops
 
     tables = count_loops.log_tables(alphas)
-    # read the rows class by class, so that the sums of a class stay in cache
+    # read the rows class by class, so that the sums of a class stay in the cache
     order = np.argsort(codes, kind="stable")
     cells = read_only(rows.values, rows.columns, rows.starts, codes, w, sums)
     read = read_only(alphas, tables, order)
@@ -131,8 +134,8 @@ def left_out_sums(
 
 def left_out_absences(sums: CountSums, codes: Codes, w: Floats, alpha: float) -> Floats:
     """Return Σ_j log (n_y − N_yj − w_i + α) over all features, for each row i of class y, (n,)."""
-    # a feature that row i lacks has n_y − N_yj ≥ w_i; the caller subtracts the terms of features
-    # that row i has
+    # the sum includes the features that row i has, whose terms the caller subtracts; for the other
+    # features, n_y − N_yj ≥ w_i
     pairs, pair_of_row = np.unique(np.stack([codes, w]), axis=1, return_inverse=True)
     of_features = np.empty(pairs.shape[1])
     for p, (k, weight) in enumerate(pairs.T.tolist()):

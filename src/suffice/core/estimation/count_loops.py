@@ -1,4 +1,4 @@
-"""Compiled sums of logarithms over sparse rows, each after its row is removed from its class."""
+"""Compiled sums of logarithms over sparse rows, with each row left out of its class."""
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 
 import math
@@ -7,7 +7,7 @@ import numpy as np
 
 from suffice.core.compiled import njit
 
-_TABLE = 512  # a table holds log (m + α) for the integers m below this
+_TABLE = 512  # a table holds log (m + α) for all integers m below this
 
 
 @njit(nogil=True)

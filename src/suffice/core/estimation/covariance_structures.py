@@ -1,7 +1,6 @@
 """Full, diagonal and spherical covariances, estimated from the sums of groups of tied classes.
 
-``divisors.py`` divides scatter: Σ_k = M_k / w_k and the tied forms. ``edda.py`` has the 14 EDDA
-families.
+``divisors.py`` computes Σ_k = M_k / w_k and the tied forms. ``edda.py`` has the 14 EDDA families.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ if TYPE_CHECKING:
     from suffice.core.estimation.edda import EddaStructure
 
 
-# one covariance per group, and the groups whose estimated covariance is singular
+# one covariance per group of tied classes, and the groups whose estimate is singular
 Estimates: TypeAlias = tuple[list[Covariance], list[RankDeficiency]]
 
 
 @dataclass(frozen=True, slots=True)
 class FullStructure:
-    """Full covariances: any positive definite matrices."""
+    """Full covariances, which are any positive definite matrices."""
 
     is_diagonal = False
 
@@ -98,12 +97,12 @@ class DiagonalStructure:
         return n_groups if self.spherical else n_groups * n_features
 
 
-# a structure estimates one covariance for each group of classes, and fills singular ones
+# a structure estimates the covariance of each group, with missing variance filled
 Structure: TypeAlias = "FullStructure | DiagonalStructure | EddaStructure"
 
 
 def factored(sigmas: Floats, variances: Floats, moments: Moments) -> Estimates:
-    """Return the covariances Σ_g (G, d, d) as factored objects, with singular ones filled.
+    """Return factored covariances of groups, with missing variance filled, given Σ_g (G, d, d).
 
     ``variances`` (G, d) is zero for features that do not vary in a group.
     """

@@ -1,4 +1,4 @@
-"""Fill the missing variance of classes and columns from other classes, and warn."""
+"""Fill the variance that classes lack in some directions from other classes, and warn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from suffice.errors import DegenerateDataWarning, warn
 from suffice.typing import Codes, Floats
 
 _MOST_NAMED = 4
-# classes that differ in a direction, but do not vary in it, get this share of the total variance
+# share of the total variance for directions in which class means differ and no class varies
 SEPARATING_SHARE = 1e-9
 
 
@@ -43,7 +43,7 @@ class ReferenceCovariance:
         e, v = symmetric_eigen(within)
         inside = v[:, e > tol]
         empty = v[:, e <= tol]
-        # in the directions without variance within classes, test whether the class means differ
+        # among the directions without variance within classes, find those in which the means differ
         t, q = symmetric_eigen(empty.T @ between @ empty)
         variances = np.concatenate([e[e > tol], np.where(t > tol, SEPARATING_SHARE, 1.0)])
         # R = F Fᵀ,  F = diag(s) V diag(√e)
@@ -77,14 +77,14 @@ def resolved_variances(variances: Floats, moments: Moments, group_of: Codes) -> 
 
 
 def filled_variances(variances: Floats, pooled: Floats, totals: Floats) -> Floats:
-    """Replace variances (G, d) of zero with pooled variances (d,), or with a share of the total."""
+    """Replace zero variances (G, d) with pooled variances, or else a share of the total (d,)."""
     reference = np.where(pooled > 0, pooled, SEPARATING_SHARE * totals)
     reference = np.where(reference > 0, reference, 1.0)
     return np.where(variances > 0, variances, reference)
 
 
 def independent_columns(moments: Moments) -> Codes:
-    """Return as many columns as possible whose pooled within-class covariance has full rank."""
+    """Return a largest set of columns whose pooled within-class covariance has full rank."""
     sigma = moments.pooled_scatter / moments.total_weight
     variances = resolved(np.diagonal(sigma), moments.grand_mean, moments.total_variances)
     varying = np.flatnonzero(variances)
@@ -97,8 +97,10 @@ class RankDeficiency:
 
     group: int
     variances: Floats  # 0 for a feature that does not vary  (d,)
-    sigma: Floats | None = None  # its covariance, if not diagonal  (d, d)
-    rank: int | None = None  # rank of its covariance, if there are fewer rows than features
+    sigma: Floats | None = None  # the group's covariance, None if diagonal  (d, d)
+    rank: int | None = (
+        None  # rank of the group's covariance, if there are fewer rows than features
+    )
 
     @property
     def constant(self) -> Codes:
@@ -112,11 +114,12 @@ class RankDeficiency:
         return varying[dependent_columns(self.sigma[np.ix_(varying, varying)])]
 
     def is_expected(self, moments: Moments, group_of: Codes, encoding: Encoding) -> bool:
-        """Return whether levels that never occur in the group explain the whole deficiency."""
+        """Return whether the rank is too low only because some levels do not occur in the group."""
         if (self.constant < encoding.schema.n_numbers).any():
             return False
-        # A level that never occurs has a constant indicator. If it is the reference level, which
-        # has no indicator, those of the other levels sum to 1, and one depends on the others.
+        # A level that never occurs has a constant indicator. If the reference level, which has no
+        # indicator, never occurs, the other levels' indicators sum to 1, and one depends on the
+        # rest.
         members = group_of == self.group
         weights = moments.weights[members]
         shares = weights @ moments.means[members] / weights.sum()
@@ -124,7 +127,7 @@ class RankDeficiency:
         return bool(len(self.dependent) <= n_unseen_references)
 
     def reason(self, moments: Moments) -> str:
-        """Return the rank and the columns that lower it, as the end of a sentence."""
+        """Return the end of a sentence, which states the rank and the columns that lower it."""
         d = len(self.variances)
         if self.rank is not None:
             return f"rank {self.rank} instead of {d}: there are fewer rows than features"
@@ -151,7 +154,7 @@ def warn_of_deficient(
     moments: Moments,
     group_of: Codes,
 ) -> None:
-    """Warn once for all groups that lack variance; say what is used instead and how to avoid it."""
+    """Warn once for all groups that lack variance, with the substitute and the cure."""
     groups_by_reason: dict[str, list[int]] = {}
     for each in deficient:
         groups_by_reason.setdefault(each.reason(moments), []).append(each.group)
@@ -182,7 +185,7 @@ def warn_of_deficient(
 
 
 def _covariances(groups: list[int], moments: Moments, group_of: Codes) -> str:
-    """Return the subject and verb of a sentence about the covariances of groups."""
+    """Return the subject and the verb of a sentence about the covariances of some groups."""
     is_member = np.isin(group_of, groups) & (moments.weights > 0)
     classes = noun_for(int(is_member.sum()), "class")
     classes += f" {quoted(moments.classes[is_member], _MOST_NAMED)}"
@@ -193,8 +196,8 @@ def _covariances(groups: list[int], moments: Moments, group_of: Codes) -> str:
 
 
 def _cure(deficient: list[RankDeficiency], *, is_shared: bool) -> str:
-    """Return what restores full rank: pooling, shrinkage, fewer columns or more rows."""
-    # shrinkage keeps the variances, so it does not help where a column is constant
+    """Return the advice that restores full rank: pooling, shrinkage, fewer columns or more rows."""
+    # shrinkage keeps the variances, so it does not help if a column is constant
     has_dependent = any(each.rank is not None or each.dependent.size for each in deficient)
     settings = ([] if is_shared else ["pooling"]) + (["shrinkage"] if has_dependent else [])
     # a class with one row varies in no column

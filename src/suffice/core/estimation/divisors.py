@@ -1,4 +1,4 @@
-"""Divide scatter by a divisor: maximum likelihood, Bessel's correction, or averaged.
+"""Covariances from scatter: by maximum likelihood, with Bessel's correction, or averaged.
 
 Class k has the weight w_k and the scatter M_k; w is the weight of all classes. The estimates by
 maximum likelihood and with Bessel's correction are
@@ -6,7 +6,8 @@ maximum likelihood and with Bessel's correction are
     Σ_k = M_k / w_k  or  M_k / (w_k − 1)      tied  Σ = Σ_k M_k / w  or  Σ_k M_k / (w − K)
 
 The averaged estimate for tied classes is Σ = Σ_k w_k / w · M_k / (w_k − 1). With S_k = M_k / w_k,
-the first tied form is Σ_k (w_k / w) S_k. ``groups.py`` adds the scatters of a group.
+the tied maximum-likelihood estimate is Σ_k (w_k / w) S_k. ``groups.py`` adds up the scatters of a
+group.
 """
 
 from dataclasses import replace
@@ -22,7 +23,7 @@ from suffice.typing import Floats
 
 def divisors(weights: Floats, n_means: Floats, *, unbiased: bool) -> Floats:
     """Return the divisor of each group's scatter, (G,); zero if no degrees of freedom remain."""
-    # w, or with Bessel's correction w minus the number of means
+    # the divisor is w, or, with Bessel's correction, w minus the number of means
     w = weights - n_means if unbiased else weights
     return np.where(w > EPS * weights, w, 0.0)
 
@@ -35,7 +36,7 @@ def divided(groups: GroupScatter, *, unbiased: bool) -> Floats:
 
 
 def unbiased_by_class(moments: Moments) -> Moments:
-    """Replace each scatter M_k with M_k w_k / (w_k − 1), or with zero for a class with one row."""
+    """Return moments with M_k w_k / (w_k − 1) in place of M_k, or zero for a class with one row."""
     if moments.storage == "pooled":
         raise MissingStatisticsError(
             "divisor='averaged' needs the scatter of each class, but these moments hold only "
@@ -46,5 +47,5 @@ def unbiased_by_class(moments: Moments) -> Moments:
     has_spread = bessel > 0
     # f_k = w_k / (w_k − 1)
     factors = np.divide(w, bessel, out=np.zeros(len(w)), where=has_spread)
-    # the sum of f_k M_k over classes, divided by w, is Σ_k (w_k / w) M_k / (w_k − 1)
+    # the maximum-likelihood estimate from f_k M_k is Σ_k (w_k / w) M_k / (w_k − 1)
     return replace(moments, scatter=moments.scatter.scaled_by_class(factors))

@@ -1,7 +1,7 @@
 """The fourteen EDDA families: Σ_k = λ_k D_k A_k D_kᵀ, with volume λ, shape A and orientation D.
 
-The letters of a code stand for λ, A and D, in this order. E: equal for all classes; V: varying;
-I: the identity. The table ``_SOLVERS`` holds the two functions that fit a family.
+The letters of a family's code stand for λ, A and D, in this order: E for equal in all classes, V
+for varying, I for the identity. The table ``_SOLVERS`` holds the two functions that fit a family.
 
 Celeux & Govaert (1995), Pattern Recognition 28; Bensmail & Celeux (1996), JASA 91.
 """
@@ -36,10 +36,10 @@ from suffice.core.moments import Moments
 from suffice.errors import InvalidInputError
 from suffice.typing import Codes, Floats, Labels
 
-# turns the scatters into the frame of the allowed axes, and calls the other solver there
+# a function that turns the scatters into the frame of the allowed axes, and calls a form solver
 AxesSolver: TypeAlias = Callable[[EddaProblem, FormSolver, Floats], Floats]
 
-# solvers for the letters of A and D
+# the form solver and the axes solver for the letters of A and D
 _SOLVERS: dict[str, tuple[FormSolver, AxesSolver]] = {
     "II": (common_form, sphere),
     "EI": (common_form, feature_axes),
@@ -62,7 +62,7 @@ def edda_covariances(
 ) -> Floats:
     """Return the maximum-likelihood covariances of one of the families, (K, d, d).
 
-    Errors name the classes; without labels, they are numbered.
+    Errors name the classes by their labels or, without labels, by numbers.
     """
     solve_forms, solve_axes = FAMILIES[code]
     labels = np.arange(len(weights)) if classes is None else classes
@@ -72,9 +72,9 @@ def edda_covariances(
 
 @dataclass(frozen=True, slots=True)
 class EddaStructure:
-    """A family as a covariance structure.
+    """An EDDA family as a covariance structure.
 
-    If the likelihood has no maximum, missing variance of the classes is filled first.
+    If the likelihood has no maximum, the variance that classes lack is filled first.
     """
 
     code: str

@@ -1,11 +1,12 @@
 """The best Σ_k = λ_k D_k A_k D_kᵀ of an EDDA family whose axes D_k are restricted.
 
-Each function turns the scatters into the frame of the axes, where only their diagonals matter, and
-a solver of ``edda_forms.py`` finds the volumes λ_k and the shapes A_k.
+A restriction is, for example, that all classes share the axes. Each function turns the scatters
+into the frame of the axes, where only the diagonals of the scatters matter, and calls a solver of
+``edda_forms.py``, which finds the volumes λ_k and the shapes A_k.
 
-``common_axes`` has no closed form. Its limited-memory quasi-Newton steps are skew matrices Ω, with
-D → D Cayley(Ω). Steps and gradients are written in the frame of the current D, so that earlier
-ones can be used without transport.
+The axes that ``common_axes`` finds have no closed form. Its limited-memory quasi-Newton steps are
+skew matrices Ω, with D → D Cayley(Ω). Each step and gradient is written in the frame of the D at
+which it was computed, and is used in later frames unchanged.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ from suffice.core.linalg import Pair, quasi_newton
 from suffice.errors import NotConvergedWarning, warn
 from suffice.typing import Floats
 
-SCOUTS = 12  # number of starting axes
-SCOUT_STEPS = 40  # most steps from each starting point
-FINALISTS = 3  # number of best points that continue until they converge
+SCOUTS = 12  # number of starting points, each a set of axes
+SCOUT_STEPS = 40  # most steps from a starting point
+FINALISTS = 3  # number of best points from which the descent continues until it converges
 MOST_STEPS = 1000
 MEMORY = 10  # number of earlier steps that a quasi-Newton step uses
-FLATTEST = 1e-2  # lower limit of curvatures, which have no unit
+FLATTEST = 1e-2  # smaller curvatures, which have no unit, are raised to this
 
-# ``common_form`` or ``separate_forms``: returns the best Σ_k = λ_k C_k for scatters (K, m, m)
+# ``common_form`` or ``separate_forms``, which return the best Σ_k = λ_k C_k for scatters (K, m, m)
 FormSolver: TypeAlias = Callable[[EddaProblem, Floats], Floats]
 
 
@@ -80,10 +81,10 @@ def common_axes(problem: EddaProblem, solve: FormSolver, w: Floats) -> Floats:
     finalists = sorted(scouts, key=lambda point: point.value)[:FINALISTS]
     ends = [descend_axes(point, at, MOST_STEPS) for point in finalists]
     best = min(ends, key=lambda point: point.value)
-    # A Newton step in the plane of two axes lowers −2 log L by g²/(2c), where g is the gradient and
-    # c the curvature: log L rises by g²/(4c).
+    # With gradient g and curvature c, a Newton step in the plane of two axes lowers −2 log L by
+    # g²/(2c), so that log L rises by g²/(4c).
     gains = np.square(best.gradient) / (4 * np.maximum(best.curvature, FLATTEST))
-    # the plane of axes i and j has two elements, (i, j) and (j, i): halve the sum
+    # the sum counts the plane of axes i and j twice, as (i, j) and (j, i)
     gain_per_row = float(gains.sum()) / 2
     if gain_per_row > UNFINISHED:
         warn(
@@ -136,15 +137,15 @@ def axes_point(problem: EddaProblem, f: Floats, axes: Floats) -> AxesPoint:
 
 
 def starting_axes(n: Floats, f: Floats) -> list[Floats]:
-    """Return the axes from which descent starts, as columns.
+    """Return the axes from which descents start, as columns of matrices.
 
-    They are the axes of the pooled scatter, of the mean log scatter and of the heaviest classes,
+    These are the axes of the pooled scatter, of the mean log scatter and of the heaviest classes,
     and random axes.
     """
     d = f.shape[-1]
     _, _, rows_of_pooled = np.linalg.svd(f.reshape(-1, d), full_matrices=False)
     _, s, rows_of_classes = np.linalg.svd(f)
-    # Σ_k n_k log W_k / n: scaling the scatter of one class does not change the axes of this mean
+    # the axes of the mean log scatter Σ_k n_k log W_k / n do not depend on the size of a scatter
     shares = n / n.sum()
     mean_log = np.einsum(
         "k,kji,kj,kjl->il", shares, rows_of_classes, np.log(s), rows_of_classes
@@ -164,17 +165,20 @@ def starting_axes(n: Floats, f: Floats) -> list[Floats]:
 
 
 def descend_axes(start: AxesPoint, at: Callable[[Floats], AxesPoint], most: int) -> AxesPoint:
-    """Take at most ``most`` descent steps; stop when a step would gain less than ``TOLERANCE``."""
+    """Return the point after at most ``most`` descent steps.
+
+    The descent stops when a step would gain less than ``TOLERANCE``.
+    """
     point = start
     pairs = deque[Pair](maxlen=MEMORY)
     for _ in range(most):
         inverse = partial(np.multiply, 1 / np.maximum(point.curvature, FLATTEST))
         omega = -quasi_newton(point.gradient, pairs, inverse)
-        # a skew matrix has two entries for each plane, so divide by 2
+        # divide by 2, since a skew matrix has two entries for each plane
         slope = float(np.vdot(point.gradient, omega)) / 2
         if -slope / 2 <= TOLERANCE:
             break
-        # take the first of the steps 1, ½, … that decreases the value enough (Armijo)
+        # take the first of the step lengths 1, ½, … that decreases the value enough (Armijo)
         t = 1.0
         slack = SLACK * (1 + abs(point.value))
         following = at(point.axes @ cayley(omega))

@@ -1,4 +1,4 @@
-"""From sums to a classifier in two calls: ``estimate`` returns a model, ``decide`` a classifier."""
+"""Classifiers from sums in two calls: ``estimate`` returns a model, ``decide`` a classifier."""
 
 from suffice.core.decision.bayes_decision import decision_by
 from suffice.core.decision.classifier import Classifier, check_temperature
@@ -15,7 +15,7 @@ from suffice.errors import InvalidInputError, InvalidParameterError, warn
 
 
 def estimate(moments: Moments, settings: Settings, *, quiet: bool = False) -> ClassModel:
-    """Return the model of these sums, in the coordinates of the summed rows."""
+    """Return the model of these sums; it reads rows transformed as the summed rows were."""
     for name in settings.open_settings:
         if name in ("pooling", "shrinkage"):
             raise InvalidParameterError(
@@ -42,7 +42,7 @@ def estimate(moments: Moments, settings: Settings, *, quiet: bool = False) -> Cl
 
 
 def decide(model: ClassModel, moments: Moments, settings: Settings) -> Classifier:
-    """Return the classifier: the model in the user's units, with a temperature and costs."""
+    """Return the classifier, which applies the model to rows in the user's units, with costs."""
     temperature = check_temperature(settings.temperature)
     model = in_row_units(model, moments)
     if temperature != 1:
@@ -60,7 +60,7 @@ def decide(model: ClassModel, moments: Moments, settings: Settings) -> Classifie
 
 
 def in_row_units(model: ClassModel, moments: Moments) -> ClassModel:
-    """Return the model of the original rows if the sums are of transformed rows."""
+    """Return the model of the original rows, also if the summed rows were transformed."""
     power = moments.power
     if power is None:
         return model
@@ -83,7 +83,7 @@ def chosen_settings(moments: Moments, settings: Settings) -> Settings:
 
 
 def _reads_weights_as_counts(moments: Moments, settings: Settings) -> bool:
-    """Return whether the model reads weights as numbers of rows, not only their ratios."""
+    """Return whether the estimates change if all weights are multiplied by a number."""
     if settings.divisor != "mle" and settings.plugs_in:
         return True
     if settings.prior_pseudo_count or not settings.plugs_in:
@@ -95,7 +95,7 @@ def _reads_weights_as_counts(moments: Moments, settings: Settings) -> bool:
 
 
 def warn_of_relative_weights(n_rows: int, total: float) -> None:
-    """Warn if the model reads weights as numbers of rows, but they are too small for that."""
+    """Warn if the weights, which the model reads as numbers of rows, are too small for that."""
     if 2 * total < n_rows:
         warn(
             f"the weights of {n_rows} rows sum to {total:.3g}: this model reads weights as "

@@ -1,7 +1,7 @@
-"""Estimate full covariances from fewer rows than features: row weights, units and shrinkage γ.
+"""Estimates of full covariances from fewer rows than features: row weights, units, shrinkage γ.
 
-``core/model/few_rows_covariance.py`` has the covariance Σ_γ = (1 − γ) ZᵀZ + γ I, and its inverse
-through the Gram matrix G = Z Zᵀ. The letters are the same in both files.
+``core/model/few_rows_covariance.py`` has the covariance Σ_γ = (1 − γ) ZᵀZ + γ I and computes its
+inverse from the Gram matrix G = Z Zᵀ. The letters are the same in both files.
 """
 
 from __future__ import annotations
@@ -31,21 +31,23 @@ from suffice.core.moments import Moments
 from suffice.core.moments.scatter_as_rows import RowScatter
 from suffice.typing import Codes, Floats
 
-_FEATURES_AT_A_TIME = 1_024  # features per scaled copy, so that the whole table is not copied
+# features that are scaled at a time, so that the whole table is never copied
+_FEATURES_AT_A_TIME = 1_024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FewRows:
-    """The centred rows of all classes, and the weight of each in the covariance of a group."""
+    """The centred rows of all classes, and the weight of each row in the covariance of a group."""
 
     moments: Moments
     group_of: Codes  # group of each class  (K,)
     regularisation: Regularisation
-    stacked: Floats  # x − μ_k of the r rows, then μ_k − μ of the classes  (r + K, d)
+    stacked: Floats  # x − μ_k of the r rows, followed by μ_k − μ of the classes  (r + K, d)
     row_weights: Floats  # w  (r,)
     group_of_row: Codes  # (r,)
-    groups: GroupScatter  # sums of squares of each group, mixed by ``pooling``
-    variances: Floats  # variances of each group; rounding errors are set to zero  (G, d)
+    # sums of squares of each group, mixed with those of all groups by ``pooling``
+    groups: GroupScatter
+    variances: Floats  # variances of each group, zero if they may be rounding errors  (G, d)
 
     @classmethod
     def of(cls, moments: Moments, group_of: Codes, regularisation: Regularisation) -> FewRows:
@@ -96,15 +98,15 @@ class FewRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupGram:
-    """The Gram matrix of a group's rows in units of its target; it does not depend on γ."""
+    """The Gram matrix, for any γ, of a group's rows in units of the group's target."""
 
     few: FewRows
-    scale: Floats  # s: standard deviations of the target  (d,)
+    scale: Floats  # s, the standard deviations of the target  (d,)
     is_empty: Floats  # whether the target has zero variance in a feature  (d,)
     members: Codes  # rows of the group  (r,)
     roots: Floats  # √(w / divisor)  (r,)
-    gram: Floats  # G = Z Zᵀ with Z = √(w / divisor) z / s  (r, r)
-    quartic: float  # Σ w |z/s|⁴ / n, for Ledoit and Wolf
+    gram: Floats  # G = Z Zᵀ with Z = √(w / divisor) z / s for centred rows z  (r, r)
+    quartic: float  # Σ w |z/s|⁴ / n, for the closed form of Ledoit and Wolf
 
     @classmethod
     def of(cls, few: FewRows, g: int) -> GroupGram:
@@ -137,13 +139,13 @@ class GroupGram:
         )
 
     def intensity(self, g: int) -> float:
-        """Return the shrinkage γ of the group: the given value, or that of a closed form."""
+        """Return the shrinkage γ of the group, which is given or follows from a closed form."""
         rule = self.few.regularisation.shrinkage
         if rule.fixed is not None:
             return rule.fixed
         n = float(self.few.groups.weights[g])
         d = len(self.scale)
-        # R = M / n has the eigenvalues λ divisor / n, where λ are those of G
+        # R = M / n has the eigenvalues λ divisor / n, where λ are the eigenvalues of G
         factor = self.few.divisor(g) / max(n, np.finfo(float).tiny)
         trace_of_square = float(np.vdot(self.gram, self.gram)) * factor**2
         trace = float(np.trace(self.gram)) * factor
@@ -154,7 +156,7 @@ class GroupGram:
 
     def covariance(self, gamma: float) -> ShrunkRowsCovariance | LowRankCovariance:
         """Return (1 − γ) Σ + γ T for one γ > 0."""
-        # rounding errors of G, about r ε tr G, must not hide γ
+        # if rounding errors of G, about r ε tr G, exceed γ, use the eigenvalues
         rounding = len(self.gram) * EPS * float(np.trace(self.gram))
         if not len(self.gram) or (1 - gamma) * rounding > gamma:
             return self.spectrum().covariance(gamma)
@@ -167,7 +169,7 @@ class GroupGram:
         )
 
     def spectrum(self) -> GroupSpectrum:
-        """Return the eigenvalues of G, which give the covariance for every γ."""
+        """Return the eigendecomposition of G, from which the covariance of any γ is computed."""
         # G = U diag(λ) Uᵀ
         eigenvalues, u = symmetric_eigen(self.gram)
         largest = float(eigenvalues[-1]) if len(eigenvalues) else 0.0
@@ -177,21 +179,21 @@ class GroupGram:
         return GroupSpectrum(self, combinations, eigenvalues[kept])
 
     def units(self, gamma: float) -> Floats:
-        """Return standard deviations for which a feature that is constant in the group is filled.
+        """Return the units s, with which a feature that is constant in the group gets a variance.
 
-        Such a feature gets its pooled variance; see ``filled_variances``.
+        This variance is the pooled one, which ``filled_variances`` computes.
         """
-        # for such a feature the result is the filled variance for any γ, so divide by γ first
+        # the covariance has the variance γ s² of such a feature, so divide s² by γ
         return np.where(self.is_empty, self.scale / np.sqrt(gamma), self.scale)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupSpectrum:
-    """The eigenvalues of a group's covariance in units of its target; they do not depend on γ."""
+    """The eigendecomposition, for any γ, of a group's Gram matrix in units of its target."""
 
     group: GroupGram
     combinations: Floats  # Uᵀ √(w / divisor), zero for the rows of other groups  (p, r + K)
-    gram_eigenvalues: Floats  # λ of G = Z Zᵀ, without those that are zero  (p,)
+    gram_eigenvalues: Floats  # positive eigenvalues λ of G = Z Zᵀ  (p,)
 
     def covariance(self, gamma: float) -> LowRankCovariance:
         """Return (1 − γ) Σ + γ T for γ > 0."""
@@ -209,7 +211,7 @@ def few_rows_covariances(
     group_of: Codes,
     regularisation: Regularisation,
 ) -> tuple[list[Covariance], list[RankDeficiency]]:
-    """Return one covariance per group; a group with γ = 0 is filled from all classes."""
+    """Return one covariance per group; if γ = 0, missing variance is filled from all classes."""
     few = FewRows.of(moments, group_of, regularisation)
     covariances: list[Covariance] = []
     deficient: list[RankDeficiency] = []
@@ -238,7 +240,7 @@ def few_rows_covariance_path(
     regularisation: Regularisation,
     gammas: Floats,
 ) -> list[list[Covariance]]:
-    """Return one covariance per group for each γ; each group is decomposed only once."""
+    """Return one covariance per group for each γ, with only one decomposition of each group."""
     few = FewRows.of(moments, group_of, regularisation)
     groups = range(len(few.groups.weights))
     spectra = [GroupGram.of(few, g).spectrum() for g in groups] if np.any(gammas > 0) else []
@@ -257,14 +259,15 @@ def few_rows_covariance_path(
 class FilledReference:
     """The pooled within-class covariance, with missing variance filled.
 
-    It is the ``ReferenceCovariance`` R = D V diag(λ) Vᵀ D for tables with few rows.
+    For tables with few rows, it takes the place of ``ReferenceCovariance``: R = D V diag(λ) Vᵀ D.
     """
 
     few: FewRows
     unit_rows: Floats  # the stacked rows divided by total standard deviations  (r + K, d)
     covariance: LowRankCovariance  # R
-    inside: Floats  # columns of U with variance within classes  (r, p)
-    eigenvalues: Floats  # eigenvalues of the pooled covariance, in the same units  (p,)
+    inside: Floats  # the columns of U along which classes have variance  (r, p)
+    # positive eigenvalues of the pooled covariance in units of ``unit_rows``  (p,)
+    eigenvalues: Floats
 
     @classmethod
     def of(cls, few: FewRows) -> FilledReference:
@@ -280,10 +283,10 @@ class FilledReference:
         is_inside = e > tolerance
         e = e[is_inside]
         u = u[:, is_inside]
-        # V = diag(1/√e) Uᵀ B: orthonormal directions with variance within classes
+        # V = diag(1/√e) Uᵀ B has the orthonormal directions along which classes have variance
         inside = np.zeros((len(e), len(weights)))
         inside[:, :n] = u.T / np.sqrt(e)[:, None]
-        # the part of the means M outside the directions V is M − M Vᵀ V; find its directions
+        # find the directions of M − M Vᵀ V, the part of the means M that is orthogonal to V
         outside = -(gram[n:] @ inside.T) @ inside
         outside[:, n:] += np.eye(moments.n_classes)
         t, q = symmetric_eigen(outside @ gram @ outside.T)
@@ -302,7 +305,7 @@ class FilledReference:
         return cls(few, unit_rows, covariance, inside=u, eigenvalues=e)
 
     def filled(self, g: int) -> tuple[LowRankCovariance | NestedCovariance, int]:
-        """Return the covariance of a group, with missing variance taken from R, and its rank."""
+        """Return the covariance of a group with missing variance from R, and its rank without R."""
         few = self.few
         members = few.members(g)
         w = few.weights_in(g)[members]
@@ -334,7 +337,7 @@ class FilledReference:
         return NestedCovariance(reference, inner), rank
 
     def _tied(self, factor: float) -> LowRankCovariance:
-        """Return R with its within-class eigenvalues multiplied by a factor."""
+        """Return R with the eigenvalues of the pooled covariance multiplied by a factor."""
         n_inside = len(self.eigenvalues)
         eigenvalues = self.covariance.eigenvalues.copy()
         eigenvalues[:n_inside] *= factor
@@ -342,7 +345,7 @@ class FilledReference:
 
 
 def _scaled_gram(rows: Floats, members: Codes, scale: Floats) -> Floats:
-    """Return (z/s)(z/s)ᵀ of the rows ``members``, (r, r), computed in blocks of features."""
+    """Return the products (z/s)(z/s)ᵀ of some rows z, (r, r), computed in blocks of features."""
     gram = np.zeros((len(members), len(members)))
     for lo in range(0, len(scale), _FEATURES_AT_A_TIME):
         features = slice(lo, lo + _FEATURES_AT_A_TIME)
@@ -352,7 +355,7 @@ def _scaled_gram(rows: Floats, members: Codes, scale: Floats) -> Floats:
 
 
 def _as_slice(members: Codes) -> Codes | slice:
-    """Return consecutive rows as a slice, so that they are not copied."""
+    """Return the numbers of consecutive rows as a slice, with which indexing makes no copy."""
     n = len(members)
     first = int(members[0]) if n else 0
     is_consecutive = np.array_equal(members, np.arange(first, first + n))

@@ -23,9 +23,10 @@ class DiscriminantSpace:
     """
 
     centre: Floats  # Σ_k π_k μ_k  (d,)
-    # one column per coordinate, starting with the one that separates best  (d, r)
+    # one column per coordinate, the coordinate that separates best first  (d, r)
     scalings: Floats
-    singular_values: Floats  # √λ: standard deviation between classes per coordinate  (r,)
+    # √λ, the standard deviation of the class means along each coordinate  (r,)
+    singular_values: Floats
     directions: Floats  # the coordinates as unit vectors in whitened space  (r, d)
     within: Covariance  # S_W
 
@@ -34,12 +35,12 @@ class DiscriminantSpace:
         """Return the coordinates, given class means ``centre + offsets`` and covariance S_W."""
         # Fisher (1936), *Annals of Eugenics* 7, 179–188; Rao (1948), *JRSS B* 10, 159–203
         middle = priors @ offsets
-        # S_W = L Lᵀ: the eigenvectors of L⁻¹ S_B L⁻ᵀ are the right singular vectors of the matrix
-        # with the rows √π_k L⁻¹(μ_k − μ)
+        # with S_W = L Lᵀ, the eigenvectors of L⁻¹ S_B L⁻ᵀ are the right singular vectors of the
+        # matrix with the rows √π_k L⁻¹(μ_k − μ)
         spread = np.sqrt(priors)[:, None] * within.whiten(offsets - middle)
         _, s, vt = np.linalg.svd(spread, full_matrices=False)
         rank = min(int((s > len(s) * EPS * 8 * s.max(initial=0.0)).sum()), len(priors) - 1)
-        # z ↦ Vᵀ z for whitened rows z = L⁻¹ x is x ↦ (L⁻ᵀ V)ᵀ x
+        # the map Vᵀ z of whitened rows z = L⁻¹ x is (L⁻ᵀ V)ᵀ x
         scalings = within.whiten_transposed(vt[:rank]).T
         scale = 1 / np.sqrt(within.precision_diagonal())
         # choose signs so that each column's largest entry, in within-class units, is positive
@@ -55,24 +56,28 @@ class DiscriminantSpace:
 
     @property
     def explained_ratio(self) -> Floats:
-        """Share of between-class variance along each coordinate, shape (r,)."""
+        """Share of the variance between classes that lies along each coordinate, shape (r,)."""
         squares = self.singular_values**2
         return np.asarray(squares / squares.sum())
 
     def project(self, x: Floats) -> Floats:
-        """Return the coordinates of each row, shape (n, r), on the device of the rows."""
-        return (x - constants_like(self.centre, x)) @ constants_like(self.scalings, x)  # type: ignore[no-any-return]
+        """Return the coordinates of each row, shape (n, r), on the device that holds the rows."""
+        # type: ignore[no-any-return]
+        return (x - constants_like(self.centre, x)) @ constants_like(self.scalings, x)
 
     @property
     def loadings(self) -> Floats:
-        """Within-class correlation of each feature with each coordinate, (d, r)."""
+        """Correlation within classes of each feature with each coordinate, (d, r)."""
         # coordinates have variance 1 within classes: cov(x, z) = Σ w = L v,  w = L⁻ᵀ v
         covariances = self.within.colorize(self.directions).T
         return ratio(covariances, np.sqrt(self.within.variances())[:, None])
 
 
 def reduced_rank(model: GaussianModel, rank: int) -> GaussianModel:
-    """Return tied Gaussians whose means lie in the first ``rank`` coordinates (ESL, 4.3.3)."""
+    """Return tied Gaussians with means in the space of the first ``rank`` coordinates.
+
+    Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.3.3.
+    """
     within = model.shared_covariance
     if within is None:
         raise InvalidParameterError(
@@ -81,5 +86,5 @@ def reduced_rank(model: GaussianModel, rank: int) -> GaussianModel:
     middle = model.priors @ model.offsets
     z = within.whiten(model.offsets - middle)
     _, _, vt = np.linalg.svd(np.sqrt(model.priors)[:, None] * z, full_matrices=False)
-    # project the whitened means: z Vᵣ Vᵣᵀ
+    # z Vᵣ Vᵣᵀ projects the whitened means z
     return replace(model, offsets=middle + within.colorize(z @ vt[:rank].T @ vt[:rank]))

@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians in every class, and their numbers of components.
+"""Fits of a mixture of Gaussians in every class, and choice of the numbers of components.
 
 ``mixture_em.py`` holds the E-step and the M-step.
 """
@@ -36,7 +36,7 @@ def fit_mixtures(
     *,
     quiet: bool = False,
 ) -> tuple[MixtureModel, list[MixtureRun]]:
-    """Return mixtures with ``counts`` components per class, and the EM run of each problem."""
+    """Return mixtures with ``counts`` components per class, and the runs of EM."""
     rng = np.random.default_rng(seed)
     classes = list(range(table.n_classes))
     data = MixtureRows.of(table, settings, quiet=quiet)
@@ -78,10 +78,10 @@ def _joined(models: list[GaussianModel]) -> GaussianModel:
 
 
 def choose_counts(table: Table, settings: MixtureSettings, seed: int) -> list[int]:
-    """Return the number of components of each class with the largest held-out likelihood.
+    """Return the number of components of each class, chosen by the largest held-out likelihood.
 
-    The numbers 1, 2, … are tried until two in a row do not improve on the best. A class with fewer
-    than two rows for each fold has one component.
+    The numbers 1, 2, … are tried until two numbers in a row do not improve on the best. A class
+    with fewer than two rows for each fold has one component.
     """
     rng = np.random.default_rng(seed)
     n_classes = table.n_classes
@@ -113,7 +113,7 @@ def _held_out_log_likelihood(
     settings: MixtureSettings,
     seed: int,
 ) -> Floats:
-    """Return Σ w log p(x | class) over each class's held-out rows, or over all if tied, (K,)."""
+    """Return Σ w log p(x | class) over the held-out rows of each class, or of all if tied, (K,)."""
     total = np.zeros(table.n_classes)
     quick = replace(settings, n_init=1, tol=max(settings.tol, 1e-4))
     for f in range(FOLDS):

@@ -1,4 +1,4 @@
-"""Make a model from given parameters: make sums whose estimates are exactly these parameters."""
+"""Sums from which estimation returns exactly the given parameters, to make a model of these."""
 
 from collections.abc import Sequence
 
@@ -80,7 +80,7 @@ def _covariances(covariances: RowsLike, labels: Labels, d: int) -> Floats:
                 f"the covariance of class {label!r} is not symmetric and positive definite: "
                 f"{each.tolist()}"
             )
-    # each matrix is halved before the sum, which might overflow
+    # halve each matrix before the sum, since the sum might overflow
     return np.asarray(sigmas / 2 + np.swapaxes(sigmas, 1, 2) / 2)
 
 
@@ -96,7 +96,7 @@ def _is_symmetric(sigma: Floats) -> bool:
 
 
 def _tied_alike(sigmas: Floats, labels: Labels) -> Tied:
-    """Return the groups of classes with equal covariances, as the setting ``tied``."""
+    """Return the setting ``tied`` for which classes with equal covariances share a group."""
     flat = sigmas.reshape(len(sigmas), -1)
     _, group_of = np.unique(flat, axis=0, return_inverse=True)
     n_groups = int(group_of.max()) + 1

@@ -26,11 +26,11 @@ def fit_numbers(
     quiet: bool,
     encoding: Encoding | None = None,
 ) -> ClassModel:
-    """Return the model of numeric features; with ``encoding``, some of them are indicators."""
+    """Return the model of numeric features; ``encoding`` says which features are indicators."""
     whole = complete_rows(moments, settings, quiet=quiet, encoding=encoding)
     inputs = estimation_input(whole, settings, quiet=quiet, encoding=encoding)
-    # after EM the rows have expected values, and indicators are not Gaussian: neither counts as
-    # complete
+    # predictive densities need complete rows of Gaussian features: not rows with expected values
+    # from EM, nor indicators
     if settings.is_plug_in and whole is moments and encoding is None:
         inputs = replace(inputs, sums_of_complete_rows=True)
     model = _model_of(inputs, settings)
@@ -55,7 +55,7 @@ def estimation_input(
     quiet: bool,
     encoding: Encoding | None = None,
 ) -> EstimationInput:
-    """Return the sums with the groups, priors and regularisation of the settings."""
+    """Return the sums with the groups, priors and regularisation that the settings define."""
     require_two_classes(moments.classes, moments.weights)
     return EstimationInput(
         moments=unbiased_by_class(moments) if settings.averages_divisors else moments,
@@ -75,7 +75,7 @@ def complete_rows(
     quiet: bool = False,
     encoding: Encoding | None = None,
 ) -> Moments:
-    """Return the sums of complete rows; if numbers are missing, EM gives expected sums."""
+    """Return the sums of complete rows, which EM estimates if numbers are missing."""
     if moments.patterns is None:
         return moments
     if settings.needs_fourth:
@@ -83,7 +83,7 @@ def complete_rows(
             "shrinkage='ledoit-wolf' needs fourth moments, which rows with missing values do "
             "not have: use shrinkage='oas' or a number, or missing='indicator'"
         )
-    # if parameters are integrated out, EM uses their plug-in estimates
+    # if the model integrates out its parameters, EM uses plug-in estimates
     is_iterated = settings.plugs_in or settings.takes_mode
     iterated = settings if is_iterated else replace(settings, estimate="plug-in")
 
@@ -101,7 +101,8 @@ def choose_family(numbers: Moments, settings: Settings) -> Settings:
     families = settings.families
     if not families:
         return settings
-    columns = independent_columns(numbers)  # with dependent columns, log L has no maximum
+    # drop dependent columns, with which log L has no maximum
+    columns = independent_columns(numbers)
     if not len(columns):
         return families[0]
     if len(columns) < numbers.n_features:

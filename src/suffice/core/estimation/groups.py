@@ -1,8 +1,8 @@
 """Groups of tied classes, which share a covariance, and the sums of each group.
 
-The sums of group g are M_g = Σ_{k∈g} M_k, w_g = Σ_{k∈g} w_k and the number K_g of its classes with
-rows. Pooling (Friedman 1989) mixes the sums of each group with the sums of all groups.
-``divisors.py`` divides: Σ_g = M_g / w_g, or M_g / (w_g − K_g).
+The sums of group g are M_g = Σ_{k∈g} M_k, w_g = Σ_{k∈g} w_k and K_g, the number of classes of the
+group that have rows. Pooling (Friedman 1989) mixes the sums of each group with the sums of all
+groups. ``divisors.py`` computes Σ_g = M_g / w_g, or M_g / (w_g − K_g).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from suffice.core.table.matrix import column_name
 from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabelError
 from suffice.typing import Codes, Floats, Labels
 
-# which classes share a covariance: all (True), none (False), or groups of labels
+# whether all classes share a covariance (True) or none (False), or groups of labels that share one
 Tied: TypeAlias = bool | tuple[tuple[object, ...], ...]
 
 
 def group_codes(tied: Tied, classes: Labels) -> Codes:
-    """Return the number of each class's group, (K,)."""
+    """Return the number of the group of each class, (K,)."""
     if isinstance(tied, bool):
         return np.zeros(len(classes), np.intp) if tied else np.arange(len(classes))
     position = {label: k for k, label in enumerate(classes.tolist())}
@@ -38,7 +38,7 @@ def group_codes(tied: Tied, classes: Labels) -> Codes:
                     f"tied puts the class {label!r} into two groups: name it once"
                 )
             group_of[position[label]] = g
-    # a class that is not named is a group of its own
+    # a class that is not named forms a group of its own
     unnamed = np.flatnonzero(group_of < 0)
     group_of[unnamed] = len(tied) + np.arange(len(unnamed))
     # renumber groups so that class 0 is in group 0 and no number is skipped
@@ -51,13 +51,13 @@ def group_codes(tied: Tied, classes: Labels) -> Codes:
 class GroupScatter(NamedTuple):
     """The sums of each group of tied classes, from which covariances are estimated."""
 
-    scatters: Floats  # Σ_{k∈g} M_k: (G, d, d), or the diagonals (G, d)
+    scatters: Floats  # Σ_{k∈g} M_k  (G, d, d), or the diagonals (G, d)
     weights: Floats  # Σ_{k∈g} w_k  (G,)
-    n_means: Floats  # K_g: number of the group's classes with positive weight  (G,)
+    n_means: Floats  # K_g, the number of classes of the group with positive weight  (G,)
 
     @property
     def pooled(self) -> GroupScatter:
-        """The sums of all groups together, as one group."""
+        """The sums of all groups, as a single group."""
         return GroupScatter(
             scatters=self.scatters.sum(0, keepdims=True),
             weights=self.weights.sum(0, keepdims=True),
@@ -66,21 +66,21 @@ class GroupScatter(NamedTuple):
 
 
 def full_groups(moments: Moments, group_of: Codes) -> GroupScatter:
-    """Return the sums of scatter matrices of each group."""
+    """Return the weights of each group and the sums of its scatter matrices."""
     if group_of.max(initial=0) == 0:
         return _grouped(moments, group_of, moments.pooled_scatter[None])
     return _grouped(moments, group_of, moments.scatters)
 
 
 def diagonal_groups(moments: Moments, group_of: Codes) -> GroupScatter:
-    """Return the sums of squares of each group."""
+    """Return the weights of each group and its sums of squares."""
     if group_of.max(initial=0) == 0:
         return _grouped(moments, group_of, moments.scatter.pooled_diagonal()[None])
     return _grouped(moments, group_of, moments.diagonals)
 
 
 def fourth_groups(moments: Moments, group_of: Codes) -> GroupScatter:
-    """Return the sums of fourth moments Σ w z_i² z_j² about the class means, of each group."""
+    """Return the weights of each group and its Σ w z_i² z_j² about the class means."""
     fourths = moments.required_fourth().fourths
     quartic = np.diagonal(fourths, axis1=1, axis2=2)
     vanished = (quartic < SMALLEST) & (moments.diagonals > 0)
@@ -95,7 +95,7 @@ def fourth_groups(moments: Moments, group_of: Codes) -> GroupScatter:
 
 
 def _grouped(moments: Moments, group_of: Codes, scatters: Floats) -> GroupScatter:
-    """Return the sums of each group; ``scatters`` has one entry per class or per group."""
+    """Return the sums of each group, given a scatter for each class or for each group."""
     n_groups = int(group_of.max(initial=0)) + 1
     weights: Floats = np.bincount(group_of, moments.weights, n_groups).astype(np.float64)
     n_means: Floats = np.bincount(group_of, moments.weights > 0, n_groups).astype(np.float64)

@@ -8,7 +8,9 @@ from suffice.core.linalg import EPS
 from suffice.typing import Floats
 
 _LLOYD_STEPS = 10
-_TRIALS = 4  # number of rows drawn for each new centre; the best of them becomes the centre
+_TRIALS = (
+    4  # number of rows that are drawn for each new centre; the best row becomes the centre
+)
 
 
 class Clusters(NamedTuple):
@@ -16,7 +18,7 @@ class Clusters(NamedTuple):
 
     centres: Floats  # (k, d)
     shares: Floats  # each cluster's share of the weight  (k,)
-    within_scatter: Floats  # scatter about the centres, summed over clusters  (d, d)
+    within_scatter: Floats  # sum of the clusters' scatters about their centres  (d, d)
 
 
 def k_means(z: Floats, w: Floats, k: int, rng: np.random.Generator) -> Clusters:
@@ -37,7 +39,8 @@ def _first_centres(z: Floats, w: Floats, k: int, rng: np.random.Generator) -> Fl
     """Return the centres of k-means++, (k, d)."""
     centres = z[rng.choice(len(z), 1, p=w / w.sum())]
     for _ in range(k - 1):
-        # draw rows with probability ∝ w D², D the distance to the nearest centre; take the best
+        # draw rows with probability ∝ w D², where D is the distance to the nearest centre, and take
+        # the row that lowers Σ w D² most
         nearest = _squared_distances(z, centres).min(1)
         p = w * nearest if nearest.any() else w
         trials = z[rng.choice(len(z), _TRIALS, p=p / p.sum())]

@@ -1,21 +1,23 @@
-"""EM for mixtures of Gaussians: the E-step, the M-step, and where they start.
+"""EM for mixtures of Gaussians: the E-step, the M-step, and the start of the iteration.
 
-With α_r, μ_r and Σ_r the share, mean and covariance of component r, and w_i the weight of row i,
+With α_r, μ_r and Σ_r the share, mean and covariance of component r of class k, w_i the weight of
+row i, and w_k the weight of the class,
 
     E-step:  p_ir = w_i α_r N(x_i; μ_r, Σ_r) / Σ_s α_s N(x_i; μ_s, Σ_s)
     M-step:  w_r = Σ_i p_ir,  α_r = w_r / w_k,  μ_r = Σ_i p_ir x_i / w_r
              S_r = Σ_i p_ir (x_i − μ_r)(x_i − μ_r)ᵀ,  Σ_r = (S_r + κ Ψ_k) / (w_r + κ)
 
-``responsibilities`` is the E-step of a block of rows, and ``MixtureProblem.step`` is the M-step.
-Both run over tiles of rows, so that the shares of all rows are never in memory. Each covariance has
-an inverse-Wishart prior with κ pseudo-rows, which follow the class,
+``responsibilities`` is the E-step of a block of rows, and ``MixtureProblem.step`` contains the
+M-step. The E-step runs over tiles of rows, so that the shares p_ir of all rows are never in memory
+together. Each covariance has an inverse-Wishart prior with κ pseudo-rows. For d features and R_k
+components,
 
     Ψ_k = (W_k + Σ_k / R_k^(2/d)) / (w_k + 1)
 
-where Σ_k is the covariance of the class, and W_k its scatter within the clusters that EM starts
-from. The prior does not depend on units. If κ > 0, no component collapses, and a single component
-is the Gaussian of its class for any κ. In directions in which a class does not vary, its components
-have the variance that fills the class's single Gaussian.
+where Σ_k is the covariance of the class, and W_k the scatter of the class within the clusters from
+which EM starts. The prior does not depend on units. If κ > 0, no component collapses. A class with
+a single component gets its Gaussian for any κ. In directions in which a class does not vary, its
+components get the variance that fills the Gaussian of the class.
 
 References: Dempster, Laird & Rubin (1977); Hastie & Tibshirani (1996), JRSS B 58; Fraley &
 Raftery (2007), J. Classification 24.
@@ -51,13 +53,14 @@ from suffice.core.threads import chunk_edges, in_order
 from suffice.errors import InvalidInputError
 from suffice.typing import Codes, Floats
 
-DEVICE_NUMBERS = 1 << 26  # most numbers in a block of rows on a device
+# most numbers in a block of rows on a device
+DEVICE_NUMBERS = 1 << 26
 _BLOCK = 32 * LANES  # rows of a tile
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComponentSums:
-    """Sums over rows for each of R components, with weights p_ir = w_i p(r | x_i), z = x − μ_r."""
+    """Sums over rows for each of R components, with p = w_i p(r | x_i) and z = x_i − μ_r."""
 
     weights: Floats  # Σ p  (R,)
     sums: Floats  # Σ p z  (R, d)
@@ -80,7 +83,7 @@ class ComponentSums:
 
 
 def e_step(data: MixtureRows, rows: Codes, model: GaussianModel) -> ComponentSums:
-    """Return the sums of an E-step; the model's priors are the shares of the components."""
+    """Return the sums of an E-step, given components with their shares as the model's priors."""
     if is_foreign(data.table.x):
         return _sums_on_device(data, rows, model)
     if data.has_gaps is None:
@@ -160,7 +163,7 @@ def _expected_sums(data: MixtureRows, rows: Codes, model: GaussianModel) -> Comp
     components = np.arange(model.n_classes)
     a = model.allowing_missing()._read(x, Joint(), model.log_priors)
     p, log_p = responsibilities(a, w)
-    # a table with every row once for each component, weighted by the component's share
+    # a table that holds every row once for each component, with the component's share as weight
     table = Table(
         np.repeat(x, len(components), 0),
         components,
@@ -179,7 +182,7 @@ def _expected_sums(data: MixtureRows, rows: Codes, model: GaussianModel) -> Comp
 
 
 def responsibilities(a: Floats, w: Floats) -> tuple[Floats, Floats]:
-    """Return each row's shares of the components times its weight (n, R), and log p(x) (n,)."""
+    """Return p_ir, the shares of the components times the row's weight, and log p(x) (n,)."""
     # a_ir = log α_r + log N(x_i; μ_r, Σ_r),  log p(x_i) = log Σ_r exp a_ir
     log_p = log_sums(a, np.zeros(1, np.intp))[:, 0]
     # p_ir = w_i exp(a_ir − log p(x_i))
@@ -187,7 +190,7 @@ def responsibilities(a: Floats, w: Floats) -> tuple[Floats, Floats]:
 
 
 class MixtureRun(NamedTuple):
-    """A mixture at the end of EM, and the course of the iteration."""
+    """The mixture at the end of EM, and the objective at each step."""
 
     problem: MixtureProblem
     model: GaussianModel
@@ -196,18 +199,19 @@ class MixtureRun(NamedTuple):
 
 
 class ClassStart(NamedTuple):
-    """Clusters of one class, from which EM starts."""
+    """The clusters of a class from which EM starts."""
 
-    means: Floats  # cluster means minus the centre of the model  (R, d)
+    means: Floats  # means of the clusters minus the centre of the model  (R, d)
     shares: Floats  # (R,)
     within_scatter: Floats  # W_k  (d, d)
-    component_covariance: Floats  # Σ_k / R_k^(2/d), without borrowed variance  (d, d)
+    # Σ_k / R_k^(2/d), without the variance that other classes fill  (d, d)
+    component_covariance: Floats
     weight: float  # w_k
 
 
 @dataclass(frozen=True, eq=False)
 class MixtureProblem:
-    """Classes whose mixtures are fitted together: one class, or all if covariances are tied."""
+    """The fit of one class or, if all components share a covariance, of all classes."""
 
     settings: MixtureSettings
     data: MixtureRows
@@ -236,7 +240,7 @@ class MixtureProblem:
         return self.class_of[first]
 
     def best(self, rng: np.random.Generator) -> MixtureRun:
-        """Run EM from several starts on a sample; run it from the best one on all rows."""
+        """Return the run of EM on all rows, from the best result of several starts on a sample."""
         if max(self.counts) == 1:
             return MixtureRun(self, self._single_gaussians(), [], converged=True)
         all_rows = [self.data.rows[k] for k in self.classes]
@@ -267,7 +271,7 @@ class MixtureProblem:
         rows: Sequence[Codes],
         rng: np.random.Generator,
     ) -> tuple[MixtureProblem, GaussianModel]:
-        """Return the problem with Ψ from clusters, and the clusters as a model with these Ψ."""
+        """Return the problem with the Ψ of clusters, and the model that the clusters define."""
         starts = [
             self._class_start(k, count, class_rows, rng)
             for k, count, class_rows in zip(self.classes, self.counts, rows, strict=True)
@@ -279,7 +283,7 @@ class MixtureProblem:
             within = within.sum(0, keepdims=True)
             component = component.mean(0, keepdims=True)
             weights = weights.sum(keepdims=True)
-        # Ψ_k = (W_k + Σ_k / R_k^(2/d)) / (w_k + 1), plus the class's borrowed variance
+        # Ψ_k = (W_k + Σ_k / R_k^(2/d)) / (w_k + 1), plus the variance that other classes fill
         borrowed = self.data.borrowed[self.classes][: len(within)]
         psi = (within + component) / (weights[:, None, None] + 1) + borrowed
         targets = psi[np.searchsorted(self.classes, self._class_of_group)]
@@ -294,7 +298,7 @@ class MixtureProblem:
         rows: Codes,
         rng: np.random.Generator,
     ) -> ClassStart:
-        """Return clusters of the rows of one class, computed after whitening them."""
+        """Return clusters of the rows of one class, computed from whitened rows."""
         single = self.data.single
         sigma = single.covariance_of(k)
         x, w = self.data.values_and_weights(rows)
@@ -345,7 +349,7 @@ class MixtureProblem:
         scatters = np.concatenate([part.scatters for part in parts])
         # M-step: μ_r ← μ_r + Σ_i p_ir z_i / w_r
         shift = sums / np.where(w > 0, w, 1.0)[:, None]
-        # S_r about the new means, plus the class's borrowed variance
+        # M_g is the sum of S_r about the new means, plus the variance that other classes fill
         spread = self.data.borrowed[self.class_of] - shift[:, :, None] * shift[:, None, :]
         kappa = self.settings.prior_rows
         scatter = kappa * self.targets

@@ -21,8 +21,8 @@ from suffice.core.text.lists import counted
 from suffice.errors import DegenerateDataWarning, warn
 from suffice.typing import Codes, Flags, Floats
 
-SAMPLE = 20_000  # most rows of a class for trying starts and numbers of components
-# a borrowed covariance with a smaller correlation than this is a rounding error
+SAMPLE = 20_000  # most rows of a class on which starts and numbers of components are compared
+# a filled covariance whose correlation is smaller than this is a rounding error
 _ROUNDING = 1e-9
 
 
@@ -31,10 +31,10 @@ class MixtureRows:
     """The rows of each class, and one Gaussian for each class."""
 
     table: Table
-    rows: list[Codes]  # row numbers of each class, with positive weight
-    has_gaps: Flags | None  # rows with missing values  (n,); None if no row has any
+    rows: list[Codes]  # numbers of each class's rows with positive weight
+    has_gaps: Flags | None  # whether each row has missing values  (n,); None if no row has
     single: GaussianModel
-    borrowed: Floats  # missing variance of each class, filled from others  (K, d, d)
+    borrowed: Floats  # variance that each class lacks, filled from other classes  (K, d, d)
 
     @classmethod
     def of(cls, table: Table, settings: MixtureSettings, *, quiet: bool) -> MixtureRows:
@@ -68,7 +68,7 @@ class MixtureRows:
         )
 
     def at_most(self, count: int, k: int, *, quiet: bool) -> int:
-        """Return ``count``, or the number of distinct rows of class k if that is smaller."""
+        """Return ``count``, or the number of distinct rows of class k if that number is smaller."""
         if count == 1:
             return 1
         rows = self.rows[k]
@@ -95,7 +95,7 @@ class MixtureRows:
         return n_distinct
 
     def values_and_weights(self, rows: Codes) -> tuple[Floats, Floats]:
-        """Return values (m, d) and weights (m,) of some rows."""
+        """Return the values (m, d) and the weights (m,) of the rows with these numbers."""
         weight = self.table.weight
         w = np.ones(len(rows)) if weight is None else weight[rows]
         return np.asarray(to_numpy(taken(self.table.x, rows)), np.float64), w

@@ -9,7 +9,7 @@ class MixtureSettings:
     """Settings for fitting mixtures of Gaussians to rows."""
 
     covariance: Literal["full", "diagonal"] = "full"
-    # one covariance per component (False), per class ("class"), or for all components (True)
+    # False: one covariance per component; "class": one per class; True: one for all components
     tied: Literal["class"] | bool = False
     prior_rows: float = 1.0  # κ, the number of pseudo-rows of the inverse-Wishart prior
     n_init: int = 3

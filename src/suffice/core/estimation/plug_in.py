@@ -1,4 +1,4 @@
-"""Plug-in Gaussian models, which use estimates as if they were the parameters.
+"""Plug-in Gaussian models, which use the estimates in place of the parameters.
 
 The maximum-likelihood estimates, from the weight w_k, mean and scatter M_k of each class, are:
 
@@ -40,7 +40,8 @@ class EstimationInput:
     priors: Floats  # π  (K,), before classes without rows get prior 0
     quiet: bool  # whether to suppress warnings about singular covariances
     encoding: Encoding | None = None  # None if no feature is an indicator of a level
-    sums_of_complete_rows: bool = False  # whether all summed rows are complete and numeric
+    # whether all summed rows are complete and have numeric columns only
+    sums_of_complete_rows: bool = False
 
     @property
     def present(self) -> Flags:
@@ -55,7 +56,7 @@ class EstimationInput:
         return np.flatnonzero(self.group_of == g)
 
     def describe(self, classes: Codes) -> str:
-        """Return the names of the classes for error messages."""
+        """Return "class" or "classes" with the quoted labels, for error messages."""
         return f"{noun_for(len(classes), 'class')} {quoted(self.moments.classes[classes])}"
 
 
@@ -70,7 +71,7 @@ def require_two_classes(classes: Labels, weights: Floats) -> None:
 
 
 def plug_in(inputs: EstimationInput) -> tuple[GaussianModel, list[RankDeficiency]]:
-    """Return the Gaussian model, and the groups whose estimated covariance is singular."""
+    """Return the Gaussian model of plug-in estimates, and the groups with singular estimates."""
     moments = inputs.moments
     covariances, deficient = inputs.structure.covariances(
         moments, inputs.group_of, inputs.regularisation
@@ -86,7 +87,7 @@ def gaussian_model(
     estimates: Estimates,
     sample_sizes: SampleSizes | None = None,
 ) -> GaussianModel:
-    """Return the model; warn of groups with rows whose covariance is singular."""
+    """Return the model; warn if the estimated covariance of a group with rows is singular."""
     covariances, deficient = estimates
     if not inputs.quiet:
         _warn_of_singular(inputs, deficient)
@@ -104,7 +105,7 @@ def gaussian_model(
 def _sample_sizes(
     inputs: EstimationInput, deficient: list[RankDeficiency]
 ) -> SampleSizes | None:
-    """Return the sample sizes behind the covariances; None unless each is M / divisor."""
+    """Return the sample sizes of the estimates, or None if some covariance is not M / divisor."""
     regularisation = inputs.regularisation
     is_plain = regularisation.pooling == 0 and regularisation.shrinkage.fixed == 0
     if not inputs.sums_of_complete_rows or not is_plain:
@@ -146,7 +147,7 @@ def _warn_of_singular(inputs: EstimationInput, deficient: list[RankDeficiency]) 
 def _n_covariance_parameters(inputs: EstimationInput, covariances: list[Covariance]) -> int:
     """Return the number of free parameters.
 
-    A covariance with γ = 1 has only the parameters of its target.
+    A covariance that was shrunk with γ = 1 has only the parameters of its target.
     """
     d = inputs.moments.n_features
     regularisation = inputs.regularisation
@@ -157,7 +158,7 @@ def _n_covariance_parameters(inputs: EstimationInput, covariances: list[Covarian
         return nominal
     n_shrunk = 0
     for covariance in estimated:
-        # a diagonal factor means γ = 1
+        # the factor is diagonal if γ = 1
         if isinstance(covariance, FullCovariance) and not np.tril(covariance.factor, -1).any():
             n_shrunk += 1
     target = regularisation.target

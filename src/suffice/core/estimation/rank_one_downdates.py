@@ -1,6 +1,7 @@
-"""Leave-one-out by rank-one downdates: log densities of each row under the model without it.
+"""Log densities of each row under the model without that row, by rank-one downdates.
 
-``selection/validation/leave_one_out.py`` estimates other models again from the remaining sums.
+A downdate subtracts c v vᵀ from a scatter. For models that have no downdate,
+``selection/validation/leave_one_out.py`` estimates the model again from the remaining sums.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,14 +32,14 @@ from suffice.core.model.tiles import in_cached_blocks
 from suffice.core.moments import Moments
 from suffice.typing import Codes, Floats
 
-# a downdate must leave at least this share of a scatter, else half of the digits are lost
+# a downdate that leaves a smaller share of a scatter would lose half of the digits
 LEAST_LEFT = 1e-7
 _ROWS_AT_A_TIME = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Removal:
-    """Pooled sums of groups of tied classes, and their change when a row is left out."""
+    """Pooled sums of groups of tied classes, and the change of these when a row is left out."""
 
     regularisation: Regularisation
     moments: Moments
@@ -48,14 +49,14 @@ class _Removal:
     w: Floats  # weight of each row  (n,)
 
     def of_rows(self, rows: slice) -> "_Removal":
-        """Return the same sums, with the changes for leaving out these rows only."""
+        """Return the removal of some of the rows, from the same sums."""
         return replace(self, truth=self.truth[rows], w=self.w[rows])
 
     def members(self, g: int) -> Codes:
         return np.flatnonzero(self.group_of == g)
 
     def change(self, rows: slice) -> tuple[Floats, Floats]:
-        """Return c and t: without the row, c z zᵀ is missing from the scatter, and x − μ is t z."""
+        """Return c and t: without a row, the scatter is smaller by c z zᵀ, and z = x − μ is t z."""
         w = self.w[rows]
         total = self.moments.weights[self.truth[rows]]
         left = np.where(total - w > 1e-12 * total, total - w, np.nan)
@@ -67,7 +68,7 @@ class _Removal:
         return np.where(self.group_of[self.truth[rows]] == g, 1.0, self.regularisation.pooling)
 
     def divisors(self, g: int, rows: slice) -> Floats:
-        """Return the divisor of group g's scatter after each row is left out, (n,)."""
+        """Return the divisor of the scatter of group g without each of the rows, (n,)."""
         means = self.groups.n_means[g] if self.regularisation.unbiased else 0.0
         weight = self.groups.weights[g]
         divisor = weight - self.lost(g, rows) * self.w[rows] - means
@@ -119,7 +120,7 @@ def _write_diagonal(removal: _Removal, x: Floats, scores: Floats) -> None:
 
 
 class _DowndatedGroup(NamedTuple):
-    """A group whose scatter is downdated, and the distances between means in its metric."""
+    """A group whose scatter is downdated, and distances between class means in its metric."""
 
     group: int
     metric: FullCovariance
@@ -128,15 +129,18 @@ class _DowndatedGroup(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pass:
-    """Groups whose scores are written together, and the metric that each class is measured in."""
+    """Groups whose scores are written together, and the metric of each class.
+
+    A metric measures distances by the inverse of a scatter.
+    """
 
     groups: list[_DowndatedGroup]
     measured: Codes  # the classes that have a metric
-    scorer: Scorer | None  # metric of these classes; None if there are none
+    scorer: Scorer | None  # measures these classes in their metrics; None if no class has one
 
 
 def _passes(removal: _Removal) -> list[_Pass]:
-    """Return the groups with a regular scatter, in one pass if each class needs one metric."""
+    """Return the groups with a regular scatter, in a single pass if each class has one metric."""
     from scipy.spatial.distance import cdist  # slow to import, and seldom needed
 
     metrics = _metrics(removal)
@@ -147,7 +151,7 @@ def _passes(removal: _Removal) -> list[_Pass]:
             white = metric.whiten(means)
             gaps = cdist(white, white[removal.members(g)], "sqeuclidean")
             downdated.append(_DowndatedGroup(g, metric, gaps))
-    # if a group loses only its own rows, each class needs only the metric of its group
+    # without pooling, a row changes its own group only, and each class has the metric of its group
     if removal.regularisation.pooling == 0 or len(metrics) == 1:
         metric_of_class = [metrics[g] for g in removal.group_of]
         return [_pass(removal.moments, downdated, metric_of_class)]
@@ -174,7 +178,7 @@ def _pass(
 
 
 def _write_full(passes: list[_Pass], removal: _Removal, x: Floats, scores: Floats) -> None:
-    """Write the scores for full covariances, downdated for each row."""
+    """Write the scores of full covariances, each downdated by the row."""
     for each in passes:
         squares = _squares(each, x, removal.moments.n_classes)
         write = partial(_rank_one, removal, each.groups, squares, scores)
@@ -212,8 +216,8 @@ def _rank_one(
     rows: slice,
 ) -> None:
     """Write the scores of the groups' classes, whose scatter A becomes A' = A − c v vᵀ."""
-    # v is the row minus the mean of its class; u is the row minus the mean of another class, or
-    # minus the mean of its class computed without the row
+    # v is the row minus the mean of its class. u is the row minus the mean of another class, or
+    # minus the mean of its own class computed without the row.
     truth = removal.truth[rows]
     loss, t = removal.change(rows)
     to_own_class = squares[rows][np.arange(len(truth)), truth]
@@ -240,7 +244,7 @@ def _rank_one(
 
 
 def _each_feature(removal: _Removal, g: int, x: Floats, scores: Floats, rows: slice) -> None:
-    """Write the scores of group g's classes, with the row subtracted from the sums of squares."""
+    """Write the scores of the classes of group g, with the row left out of the sums of squares."""
     means = removal.moments.centred_means
     squares = removal.groups.scatters[g]
     truth = removal.truth[rows]

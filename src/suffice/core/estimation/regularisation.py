@@ -3,10 +3,10 @@
     Σ_g(λ, γ) = (1 − γ) M_g(λ) / w_g(λ) + γ T_g
     M_g(λ) = (1 − λ) M_g + λ M      w_g(λ) = (1 − λ) w_g + λ w
 
-M_g and w_g are the scatter and weight of a group of tied classes; M and w are those of all classes.
-With Bessel's correction, K_g(λ) = (1 − λ) K_g + λ K is subtracted from w_g(λ). K_g is the number of
-means in the group, and K the number of all means. With Σ_g = Σ_g(λ, 0), and D the diagonal matrix
-of the pooled standard deviations of the features, the target is one of
+M_g and w_g are the scatter and the weight of a group of tied classes, M and w those of all classes.
+With Bessel's correction, K_g(λ) = (1 − λ) K_g + λ K is subtracted from w_g(λ), where K_g is the
+number of means in the group, and K the number of all means. With Σ_g = Σ_g(λ, 0), and D the
+diagonal matrix of the pooled standard deviations of the features, the target is one of
 
     T_g = diag Σ_g                     "diagonal"
     T_g = (tr(D⁻¹ Σ_g D⁻¹) / d) D²     "sphere"
@@ -40,7 +40,7 @@ class Regularisation:
 
 
 def pooled_groups(groups: GroupScatter, pooling: float) -> GroupScatter:
-    """Return each group's sums, mixed with the sums of all classes (Friedman 1989, eq. 14–16)."""
+    """Return the sums of each group, mixed with those of all classes (Friedman 1989, eq. 14–16)."""
     if pooling == 0:
         return groups
     whole = groups.pooled
@@ -68,7 +68,7 @@ def regularised(
     variances = np.diagonal(sigmas, axis1=1, axis2=2) if sigmas.ndim == 3 else sigmas
     fourths = None
     if shrinkage.needs_fourth:
-        # these groups hold fourth moments in place of scatters, which are pooled in the same way
+        # fourth moments are pooled in the same way as scatters
         fourth = fourth_groups(moments, group_of)
         fourths = pooled_groups(fourth, regularisation.pooling).scatters
     target = regularisation.target
