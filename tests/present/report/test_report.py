@@ -410,6 +410,6 @@ def test_columns_of_one_name_are_refused(iris):
     X, y = iris
     twins = pd.DataFrame(X.to_numpy(), columns=["a", "b", "a", "c"])
     with pytest.raises(
-        InvalidInputError, match=r"X has 2 columns 'a', .*: rename all but one"
+        InvalidInputError, match=r"X has 2 columns called 'a', .*: rename all but one"
     ):
         sf.report(twins, y, models=["LDA"], fast=True)

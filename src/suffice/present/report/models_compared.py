@@ -3,7 +3,6 @@
 from suffice.core.text.lists import listed
 from suffice.evaluate.comparison.comparison import failures_in_words
 from suffice.evaluate.comparison.models import CONSTANT
-from suffice.evaluate.comparison.verdict import LEVEL_IN_WORDS
 from suffice.present.report import blocks as page
 from suffice.present.report.findings import Findings
 
@@ -75,8 +74,7 @@ def _table_of_models(findings: Findings) -> page.DataTable:
             "From, to: 95 % interval of the error (Wilson). p: p-value of the test whether the "
             f"error equals that of {findings.name} on the same rows (McNemar). It is adjusted for "
             "the number of pairs of models (Bonferroni), except for the constant classifier. "
-            "Intervals and tests take "
-            f"into account that the folds share training rows. {LEVEL_IN_WORDS} "
+            "Intervals and tests take into account that the folds share training rows. "
             "Brier: sum over the classes. AUC: mean over the classes. Calib. error: expected "
             "calibration error of the most probable class. Size: number of free parameters. Fit: "
             "time for one fold. Generative models describe the columns of each class and derive "
