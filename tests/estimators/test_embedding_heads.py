@@ -1,11 +1,15 @@
 """Embeddings of other kinds of numbers, and steps that do not fit: nothing is lost."""
 
+import warnings
+
 import ml_dtypes
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import suffice as sf
-from suffice.errors import InvalidInputError
+from suffice.errors import DegenerateDataWarning, InvalidInputError
 
 
 def embeddings(n_features=420):
@@ -57,3 +61,70 @@ def test_fifty_rows_of_a_hundred_thousand_features_have_a_head():
     head = sf.LDA(shrinkage="auto", temperature="auto").fit(X[:40], y[:40])
     assert head.score(X[40:], y[40:]) == 1.0
     assert head.moments_.storage == "rows"
+
+
+HEADS = (
+    sf.LDA(),
+    sf.LDA(shrinkage=0.5),
+    sf.LDA(shrinkage="auto", temperature="auto"),
+    sf.RDA(pooling=0.5, shrinkage=0.5),
+    sf.LogisticRegression(),
+    sf.LogisticRegression(l2="auto"),
+)
+
+
+@pytest.mark.parametrize("head", HEADS, ids=repr)
+def test_identical_rows_have_the_posterior_of_the_class_frequencies(head):
+    X = np.ones((12, 420))
+    y = np.repeat([0, 1, 2], [6, 4, 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        posterior = clone(head).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(posterior.argmax(1), 0)
+    np.testing.assert_allclose(posterior, posterior[:1].repeat(12, 0))
+
+
+@pytest.mark.parametrize("head", HEADS, ids=repr)
+def test_a_class_of_one_row_is_learnt(head):
+    X, y = embeddings()
+    y = np.where(np.arange(60) == 7, 3, y)
+    X[7] += 10
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        fitted = clone(head).fit(X, y)
+    assert fitted.classes_.tolist() == [0, 1, 2, 3]
+    assert fitted.predict(X[7:8]).tolist() == [3]
+
+
+def test_classes_learnt_one_after_another_equal_those_learnt_together():
+    X, y = embeddings()
+    head = sf.LDA(shrinkage=0.1)
+    for label in range(3):
+        head.partial_fit(X[y == label], y[y == label])
+    jointly = sf.LDA(shrinkage=0.1).fit(X, y)
+    new = X + 0.1
+    np.testing.assert_allclose(
+        head.predict_proba(new), jointly.predict_proba(new), rtol=0, atol=1e-12
+    )
+
+
+def test_rows_of_a_mapped_file_are_those_in_memory(tmp_path):
+    X, y = embeddings()
+    np.save(tmp_path / "rows.npy", X.astype(np.float32))
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    for head in (sf.LDA(shrinkage=0.5), sf.LogisticRegression()):
+        from_file = clone(head).fit(mapped, y).predict_proba(mapped)
+        in_memory = clone(head).fit(np.array(mapped), y).predict_proba(np.array(mapped))
+        np.testing.assert_array_equal(from_file, in_memory)
+
+
+def test_rows_of_a_parquet_file_give_the_sums_of_those_in_memory(tmp_path):
+    X, y = embeddings()
+    names = [f"e{j}" for j in range(X.shape[1])]
+    frame = pd.DataFrame(X, columns=names).assign(label=y)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    moments = sf.summarize(tmp_path / "rows.parquet", target="label")
+    head = sf.LDA(shrinkage=0.5).fit_moments(moments)
+    in_memory = sf.LDA(shrinkage=0.5).fit(frame[names], y)
+    a, b = head.predict_proba(frame[names]), in_memory.predict_proba(frame[names])
+    np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)

@@ -171,6 +171,7 @@ def fit_in_span(
         coded_moments(span.table, "diagonal"),
         l2=l2,
         fit_intercept=fit_intercept,
+        standardize=False,  # the rows are in standard units, and their coordinates are a rotation
         per_deviation=False,
         solver=LimitedMemory() if n_parameters > _WIDEST_HESSIAN_IN_SPAN else Newton(),
         start=zero_start,

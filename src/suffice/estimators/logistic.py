@@ -223,6 +223,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
                 span.table,
                 moments_to_fit(span.table),
                 fit_intercept=self.fit_intercept,
+                standardize=False,
                 per_deviation=False,
             )
         else:

@@ -1,4 +1,4 @@
-"""Scores and losses of held-out rows, for models estimated from the sums of other folds."""
+"""Losses of held-out rows under models estimated from the sums of the other folds."""
 
 import pickle
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -30,9 +30,9 @@ from suffice.core.table.foreign import is_foreign, to_numpy
 from suffice.selection.validation.folds import Fold
 from suffice.typing import Codes, Flags, Floats
 
-_NUMBERS = 1 << 16  # posteriors computed at a time, which fit in the cache
+_NUMBERS = 1 << 16  # number of posteriors computed at a time, which fit into the cache
 _FEWEST_ROWS = 256  # with fewer rows at a time, matrix products are slow
-# largest number of cells of singular covariances that are filled at once
+# limit on the numbers in singular covariances that are completed at once
 _MOST_FILLED = 1 << 20
 
 
@@ -42,7 +42,7 @@ def held_out_losses(
     temperatures: Floats,
     fixed_weights: Floats | None = None,
 ) -> Floats:
-    """Return mean error, log-loss and Brier score for all settings and temperatures, (C, T, 3).
+    """Return mean error, log-loss and Brier score, (C, T, 3), by setting and temperature.
 
     ``fixed_weights`` (K,) replace the class weights of the training rows in the priors.
     """
@@ -62,13 +62,13 @@ def held_out_losses(
 
 
 def _path_groups(settings_list: Sequence[Settings]) -> list[list[int]]:
-    """Return groups of indices of settings that differ only in γ and can share work."""
+    """Return groups of indices of settings that differ only in γ and can be evaluated together."""
     groups: dict[Hashable, list[int]] = {}
     for i, settings in enumerate(settings_list):
         how = settings.regularisation
         key: Hashable = i
         if _has_path(settings, how):
-            # priors may contain arrays, which are not hashable
+            # pickled, because priors may contain arrays, which are not hashable
             priors = None if settings.priors is None else pickle.dumps(settings.priors)
             key = (settings.tied_classes, how.unbiased, how.target, priors, how.pooling)
         groups.setdefault(key, []).append(i)
@@ -76,7 +76,7 @@ def _path_groups(settings_list: Sequence[Settings]) -> list[list[int]]:
 
 
 def _has_path(settings: Settings, how: Regularisation) -> bool:
-    """Whether the covariance is full and has fixed numbers for pooling and shrinkage."""
+    """Return whether the covariance is full, and pooling and shrinkage are numbers."""
     is_full = isinstance(settings.structure, FullStructure)
     is_fixed = how.shrinkage.fixed is not None
     is_diagonal = how.target.keeps_variances or settings.tied_classes is True
@@ -109,7 +109,7 @@ def _path_losses(
 ) -> Floats:
     """Return the losses (Γ, T, 3) of settings that differ only in γ.
 
-    The losses are NaN for a setting that needs its own model.
+    The losses of a setting that cannot be evaluated together with the others are NaN.
     """
     first = settings_list[0]
     held_out = fold.held_out
@@ -138,7 +138,7 @@ def _path_losses(
     return losses
 
 
-# from rows (m, d) to log p(x | k) for some γ, up to a term common to all classes, (K, Γ, m)
+# maps rows (m, d) to log p(x | k) for some γ, (K, Γ, m), up to a term common to all classes
 _Scores: TypeAlias = Callable[[Floats], Floats]
 
 
@@ -146,7 +146,7 @@ class _Path(Protocol):
     """Gaussian models for several shrinkages γ."""
 
     def parts(self) -> Iterator[tuple[Codes, _Scores]]:
-        """Yield the indices of some γ, and a function for their scores."""
+        """Yield the indices of some values of γ, and a function that computes their scores."""
 
 
 def _path_of(
@@ -155,9 +155,10 @@ def _path_of(
     how: Regularisation,
     gammas: Floats,
 ) -> _Path | None:
-    """Return the models for every γ; None if singular covariances are too large to fill.
+    """Return the models for every γ; None if singular covariances are too large to complete.
 
-    A shared covariance that is singular at some γ, and too large to fill, has no part for that γ.
+    If a shared covariance is singular at some γ, and too large to complete, the path has no part
+    for this γ.
     """
     if isinstance(train.scatter, RowScatter) and train.scatter.has_few_rows:
         return _FewRowsPath(
@@ -172,7 +173,7 @@ def _path_of(
     resolved = resolved_variances(variances, train, group_of) > 0
     is_small = len(gammas) * sigmas.size <= _MOST_FILLED
     if len(sigmas) == 1 and not how.target.keeps_variances:
-        # such a target has variance in every feature
+        # a target that is not the diagonal has variance in every feature
         pooled_deviations = unit_scale(train.scatter.pooled_diagonal() / train.total_weight)
         target = how.target.variances(variances, pooled_deviations)[0]
         return _TiedPath.of(train, sigmas[0], target, gammas)
@@ -203,8 +204,8 @@ def _path_of(
 class _TiedPath:
     """One covariance for all classes, with linear scores; one eigendecomposition serves every γ.
 
-    Constant features c lack variance, which a reference covariance R supplies: the other features
-    v have the covariance Σ(γ) about B (x_c − μ_c), with B = R_vc R_cc⁻¹.
+    The features c are constant within classes, and get their variance from a reference covariance
+    R. The other features v have the covariance Σ(γ) about B (x_c − μ_c), with B = R_vc R_cc⁻¹.
     """
 
     origin: Floats  # o  (d,)
@@ -266,7 +267,8 @@ class _TiedPath:
         e = self.eigenvalues[:, gammas]
         k, d = self.offsets.shape
         weights = np.empty((k, len(gammas), d))
-        along = (rotated[:, None] / e.T).reshape(-1, len(e)) @ self.rotation.T
+        along = (rotated[:, None] / e.T).reshape(k * len(gammas), len(e))
+        along = along @ self.rotation.T
         weights[:, :, self.varying] = along.reshape(k, len(gammas), -1)
         explained = along @ self.regression
         weights[:, :, self.constant] = of_constants[:, None] - explained.reshape(
@@ -286,10 +288,10 @@ class _TiedPath:
 def _of_constants(
     train: Moments, varying: Codes, constant: Codes, *, is_block_diagonal: bool
 ) -> tuple[Floats, Floats]:
-    """Return B = R_vc R_cc⁻¹ and R_cc⁻¹ of the covariance that supplies missing variance.
+    """Return B = R_vc R_cc⁻¹ and R_cc⁻¹ of the reference covariance R of ``_TiedPath``.
 
-    If the varying features have full rank, R is block-diagonal and needs the constant features
-    only.
+    If the varying features have full rank, R is block-diagonal, and only its block of the constant
+    features is needed.
     """
     if not len(constant):
         return np.zeros((len(varying), 0)), np.zeros((0, 0))
@@ -366,7 +368,7 @@ class _FewRowsPath:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _FilledPath:
-    """Singular covariances, completed by the pooled covariance."""
+    """Singular covariances, completed with variances of the pooled covariance."""
 
     origin: Floats  # o  (d,)
     offsets: Floats  # class means minus o  (K, d)
@@ -390,7 +392,7 @@ def _filled_path(
     resolved: Flags,
     gammas: Floats,
 ) -> _FilledPath:
-    """Return the path of singular covariances, stacked; ``resolved`` (G, d) have variance."""
+    """Return the path of completed covariances; ``resolved`` (G, d) says what has variance."""
     # Σ(γ) = (1 − γ) Σ + γ diag Σ
     kept_shares = 1 - gammas[:, None, None] * (1 - np.eye(sigmas.shape[-1]))
     paths = kept_shares[:, None] * sigmas  # (Γ, G, d, d)
@@ -400,7 +402,7 @@ def _filled_path(
     reference = ReferenceCovariance.of(train)
     a, v, filled = reference.spectrum(paths)
     is_regular = (is_factored & resolved.all(1))[..., None]
-    # where a factor exists, rounding may still leave an eigenvalue of either sign
+    # Even if a factor exists, rounding may have left an eigenvalue of 0 with either sign.
     e = np.where(is_regular & (a > 0), a, filled)[:, group_of]  # (Γ, K, d)
     rotations = (reference.inverse.T @ v)[:, group_of]
     return _FilledPath(
