@@ -90,7 +90,7 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
         average.
     n_kept : int, default=2
         How many of the best settings for each form of the features (original, transformed, with
-        kernel features) may enter the average. 1 keeps the best setting of each form.
+        kernel features) may enter the average. With 1, the single best setting is the model.
     members : list of classifiers, optional
         scikit-learn classifiers with ``predict_proba`` that may enter the average. Pass a pair
         (name, classifier) to name a classifier. Each is evaluated on held-out rows.
