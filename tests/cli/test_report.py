@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import suffice as sf
@@ -280,3 +281,27 @@ def test_notes_on_the_page_have_no_codes(run):
     page = Path("noted.md").read_text()
     assert "taking 'target' as the target, by its name." in page
     assert "[SF" not in page
+
+
+@pytest.mark.filterwarnings("ignore:column 'day' holds dates")
+@pytest.mark.parametrize("written", ["%Y-%m-%d", "%d.%m.%Y"])
+def test_the_code_of_a_page_reads_dates_as_the_report_does(written, ok):
+    rng = np.random.default_rng(0)
+    kind = np.array(["u", "v"])[np.arange(90) % 2]
+    days = pl.date_range(pl.date(2024, 1, 1), pl.date(2024, 3, 30), eager=True)
+    frame = pl.DataFrame({"a": rng.normal(size=90) + 2 * (kind == "u"), "day": days})
+    frame = frame.with_columns(pl.col("day").dt.strftime(written), kind=pl.Series(kind))
+    frame.write_csv("old.csv")
+    frame.drop("kind").write_csv("new.csv")
+    ok("report", "old.csv", "-t", "kind", "--fast", "-o", "a.json")
+    document = json.loads(Path("a.json").read_text())
+    (section,) = (each for each in document["sections"] if each["key"] == "use")
+    codes = [block for block in section["blocks"] if block["kind"] == "code"]
+    ok("predict", "old.suffice", "new.csv", "-o", "p.csv")
+    served = pl.read_csv("p.csv").select("p_u", "p_v").to_numpy()
+    for text in ("read_csv('old.csv'", "sf.load"):
+        (code,) = (code["text"] for code in codes if text in code["text"])
+        known = {}
+        exec(code, known)
+        stated = known["model"].predict_proba(known["X"])
+        np.testing.assert_allclose(stated, served, rtol=1e-6)

@@ -251,8 +251,10 @@ def _reading_code(data: Data, table: DocumentedTable) -> str | None:
         missing = _spellings_of_missing_values(path) if has_gaps else []
         if path.is_file() and not _is_read_alike(path, missing, table):
             return None
-        spellings = f", null_values={missing}" if missing else ""
-        reading = f"rows = pl.read_csv({path.name!r}, infer_schema_length=None{spellings})"
+        options = f", null_values={missing}" if missing else ""
+        if any(profile.kind == "date" for profile in table.profiles):
+            options += ", try_parse_dates=True"
+        reading = f"rows = pl.read_csv({path.name!r}, infer_schema_length=None{options})"
         library = "import polars as pl"
     elif Path(data.name).suffix == ".parquet":
         reading = f"rows = pl.read_parquet({Path(data.name).name!r})"
@@ -269,13 +271,19 @@ def _reading_code(data: Data, table: DocumentedTable) -> str | None:
 
 
 def _is_read_alike(path: Path, missing: list[str], table: DocumentedTable) -> bool:
-    """Whether polars reads the names and the numbers of a CSV file without further options."""
+    """Whether polars reads the names, numbers and dates of a CSV file without further options."""
     import polars as pl
 
-    types = pl.scan_csv(path, infer_schema_length=1000, null_values=missing).collect_schema()
-    numbers = [profile.name for profile in table.profiles if profile.kind == "number"]
-    return {*table.columns, table.target} <= {*types} and all(
-        types[name].is_numeric() for name in numbers if name in types
+    rows = pl.scan_csv(
+        path, infer_schema_length=1000, null_values=missing, try_parse_dates=True
+    )
+    types = rows.collect_schema()
+    if not {*table.columns, table.target} <= {*types}:
+        return False
+    kinds = {p.name: p.kind for p in table.profiles if p.name in types}
+    are_numbers = all(types[n].is_numeric() for n, kind in kinds.items() if kind == "number")
+    return are_numbers and all(
+        types[n].is_temporal() for n, kind in kinds.items() if kind == "date"
     )
 
 

@@ -164,12 +164,14 @@ def _loading_code(findings: Findings, file: str) -> str:
     first_columns = ", ".join(repr(name) for name in columns[:3])
     if len(columns) > 3:
         first_columns += ", …"
+    has_dates = any(profile.kind == "date" for profile in findings.data.profiles)
+    parsing = ", try_parse_dates=True" if has_dates else ""
     lines = [
         "import polars as pl",
         "import suffice as sf",
         "",
         f"model = sf.load({file!r})",
-        f'X = pl.read_csv("new.csv")  # columns {first_columns}',
+        f'X = pl.read_csv("new.csv"{parsing})  # columns {first_columns}',
     ]
     fitted = findings.estimator
     one_row = taken(findings.data.named_rows, np.arange(1))
