@@ -14,7 +14,6 @@ from suffice.discriminative.problem import (
     WIDEST_HESSIAN,
     Problem,
     coded_moments,
-    moments_to_fit,
 )
 from suffice.discriminative.starts import Start, lda_start, start_at, zero_start
 from suffice.discriminative.stopping import Stopping
@@ -24,7 +23,7 @@ _JUDGED_ROWS = 50_000  # the penalty is chosen on a sample of at most this many 
 _FOLDED_ROWS = 10_000  # the same, if every penalty is fitted in every fold
 _N_FOLDS = 5
 _ROUGH = Stopping(tol=1e-3, max_iter=200)  # precise enough to compare losses
-_MOST_RISES = 3  # a fold stops this many penalties (1.5 decades) after its best one
+_MOST_RISES = 2  # a fold stops this many penalties (one decade) after its best one
 _LEAST = 1e-3
 _PER_DECADE = 2
 
@@ -95,7 +94,7 @@ def _penalty_of_folds(
         for fold in range(_N_FOLDS):
             train = rows.take(fold_of != fold)
             held_out = rows.take(fold_of == fold)
-            moments = moments_to_fit(train)
+            moments = coded_moments(train, "diagonal")
             start: Start = zero_start
             for i, l2 in enumerate(candidates.tolist()):
                 problem = Problem.of(
