@@ -1,4 +1,4 @@
-"""A monotone power transform t of each feature that makes it more nearly Gaussian.
+"""Monotone power transforms t that make features more nearly Gaussian.
 
 ``core/model/transformed.py`` gives the density: log p(x | k) = log p_t(t(x) | k) + log |dt/dx|.
 """
@@ -18,12 +18,13 @@ from suffice.core.threads import in_order
 from suffice.errors import FeatureMismatchError, InvalidInputError, InvalidParameterError
 from suffice.typing import Codes, Flags, Floats, RowsLike, WeightsLike
 
-BLOCK = 1 << 15  # numbers transformed at a time: a few arrays of this size stay in cache
+# numbers that are transformed at a time: a few arrays of this size stay in the cache
+BLOCK = 1 << 15
 
-# allowed exponents λ; symmetric about 1, since −x has the exponent 2 − λ if x has λ
+# allowed exponents λ, symmetric about 1, since −x has the exponent 2 − λ if x has λ
 RANGE = (-4.0, 6.0)
 PRECISION = 1e-13
-SCOUTS = 1_000  # rows of the first, rough search for an exponent
+SCOUTS = 1_000  # number of rows in the first, rough search for an exponent
 SMALL = 1e-4  # for smaller exponents the closed form of ∂P/∂e loses digits by cancellation
 SMALLEST = 1e-150  # the square of a smaller standard deviation would lose digits
 GRID = 23  # a centre is rounded to multiples of about 2⁻²³ standard deviations
@@ -31,7 +32,7 @@ PARALLEL = 100_000  # with fewer numbers, starting threads takes longer than it 
 
 
 def power_curve(e: float | Floats, logs: Floats) -> Floats:
-    """Return P(u) = ((1 + u)^e − 1) / e, given log(1 + u); it is log(1 + u) where e = 0."""
+    """Return P(u) = ((1 + u)^e − 1) / e, given log(1 + u); P(u) = log(1 + u) where e = 0."""
     # ``logs`` may also be a node of an ONNX graph, so it is not converted to an array
     is_zero = np.asarray(e == 0)
     if not is_zero.any():
@@ -42,13 +43,13 @@ def power_curve(e: float | Floats, logs: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Branch:
-    """Curves P(u), one per feature or one per number: all arrays broadcast against rows (n, d)."""
+    """Curves P(u), u ≥ 0, one per feature or per number; arrays broadcast against (n, d)."""
 
     exponent: Floats  # e
     knee: Floats  # b; ∞ where e ≥ 0
     log_knee: Floats  # log(1 + b)
-    top: Floats  # P(b), the value at which the straight line begins
-    slope: Floats  # P′(b), the slope of the straight line; 1 where there is none
+    top: Floats  # P(b), the value where the straight line begins
+    slope: Floats  # P′(b), the slope of the straight line, or 1 without a line
 
     @classmethod
     def of(cls, exponent: Floats, knee: Floats) -> Branch:
@@ -67,7 +68,9 @@ class Branch:
     def either(self, other: Branch, choose_self: Flags) -> Branch:
         """Return these curves where ``choose_self`` is true, and those of ``other`` elsewhere."""
         exponent = np.where(choose_self, self.exponent, other.exponent)
-        if np.isinf(self.knee).all() and np.isinf(other.knee).all():  # there are no lines
+        if (
+            np.isinf(self.knee).all() and np.isinf(other.knee).all()
+        ):  # no curve has a straight line
             return Branch(exponent, self.knee, self.log_knee, self.top, self.slope)
         return Branch(
             exponent=exponent,
@@ -95,7 +98,7 @@ class Branch:
         return (self.exponent - 1) * np.minimum(np.log1p(u), self.log_knee)
 
 
-# Maps values, z = (x − c) / s and the curves that hold at z to new values.
+# A function of values, z = (x − c) / s and the curves at z that returns new values.
 BlockChange: TypeAlias = Callable[[Floats, Floats, Branch], Floats]
 
 
@@ -106,8 +109,9 @@ class PowerTransform:
     t(x) = c + s ψ((x − c) / s),  ψ(z) = ((1 + z)^λ − 1) / λ where z ≥ 0, and
     −((1 − z)^(2 − λ) − 1) / (2 − λ) where z < 0
 
-    (a logarithm where the divisor is zero). With λ outside [0, 2] the curve would level off. It
-    continues as a straight line beyond ``low`` or ``high``, so that every value has an inverse.
+    (a logarithm where the divisor is zero). With λ outside [0, 2] the curve would level off.
+    Instead, it continues as a straight line beyond ``low`` or ``high``, so that every value has an
+    inverse.
 
     Yeo & Johnson (2000), *Biometrika* 87, 954–959.
 
@@ -181,7 +185,7 @@ class PowerTransform:
         return self._by_block(x, change)
 
     def about_centre(self, x: RowsLike) -> Floats:
-        """Return t(x) − c, shape (n, d); it stays accurate if the mean is large."""
+        """Return t(x) − c, shape (n, d), which is accurate even if the mean is large."""
         return self._by_block(x, self._offset)
 
     def apply_observed(self, x: RowsLike) -> Floats:
@@ -231,7 +235,7 @@ class PowerTransform:
         )
 
     def among(self, columns: Codes, n_features: int) -> PowerTransform:
-        """Return a transform of ``n_features`` features that changes only those in ``columns``."""
+        """Return a transform of ``n_features`` features that changes only the given columns."""
 
         def widened(values: Floats, default: float) -> Floats:
             wide = np.full(n_features, default)
@@ -264,7 +268,7 @@ class PowerTransform:
 
     @property
     def branches(self) -> tuple[Branch, Branch]:
-        """The curves for values above the centre, and the curves for values below it."""
+        """The curves for values above the centre, and the curves for values below the centre."""
         above = Branch.of(self.exponents, (self.high - self.centre) / self.scale)
         below = Branch.of(2 - self.exponents, (self.centre - self.low) / self.scale)
         return above, below
@@ -280,7 +284,7 @@ class PowerTransform:
         return np.where(self._is_identity, x - self.centre, offset)
 
     def _by_block(self, rows: RowsLike, change: BlockChange) -> Floats:
-        """Apply ``change`` to the rows, block by block, with z = (x − c) / s and its curves."""
+        """Return ``change`` applied to rows, block by block, with z = (x − c) / s and curves."""
         x = np.asarray(rows)
         if x.ndim != 2 or x.shape[1] != self.n_features:
             raise InvalidParameterError(
@@ -300,7 +304,7 @@ class PowerTransform:
 
 
 def _read_only(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return a parameter as an array (d,); a single number holds for every feature."""
+    """Return a parameter as an array (d,); a single number is repeated for every feature."""
     given = np.asarray(values, np.float64)
     try:
         array = np.broadcast_to(given, shape).copy()
@@ -340,7 +344,7 @@ def check_power(power: object) -> None:
 
 
 def parse_power(power: object, table: Table) -> PowerTransform:
-    """Return the transform given as ``power``, or the one fitted to the rows of the table."""
+    """Return the transform ``power``, or a transform fitted to the rows of the table."""
     check_power(power)
     if isinstance(power, PowerTransform):
         transform = power
@@ -379,7 +383,7 @@ def fit_features(
     if weights is None:
         weights = np.ones(len(x))
     rows = np.flatnonzero(weights > 0)
-    if len(rows) > n_rows:  # draw a seeded sample that keeps the order of the rows
+    if len(rows) > n_rows:  # draw a sample from the seed, in the order of the rows
         rng = np.random.default_rng(seed)
         rows = rows[np.sort(rng.choice(len(rows), n_rows, replace=False, shuffle=False))]
     sample = x[rows].astype(np.float64, copy=False)
@@ -413,7 +417,7 @@ def _fit_feature(values: Floats, weights: Floats, name: str) -> FeatureFit:
 
 
 def _centre(x: Floats, w: Floats, name: str) -> float:
-    """Return the mean, rounded to a grid, so that a shift of the data shifts it exactly."""
+    """Return the mean, rounded to a grid, so that shifting the data shifts it exactly."""
     with np.errstate(over="ignore", invalid="ignore"):
         z = x - x[0]
         mean = _mean(z, w)
@@ -425,7 +429,7 @@ def _centre(x: Floats, w: Floats, name: str) -> float:
     if not scale < np.inf:
         raise InvalidInputError(f"the squares of column {name} overflow: rescale the column")
     step = 2.0 ** (np.floor(np.log2(scale)) - GRID)
-    # round the first value and the rest separately: their sum at a large mean is then exact
+    # round the first value and the rest separately, so that the sum is exact if the mean is large
     near = np.round(x[0] / step) * step
     return float(near + np.round((mean + (x[0] - near)) / step) * step)
 
@@ -433,13 +437,13 @@ def _centre(x: Floats, w: Floats, name: str) -> float:
 def best_exponent(z: Floats, w: Floats) -> float:
     """Return the λ for which a Gaussian fits ψ_λ(z) with the greatest likelihood.
 
-    Only the ratios of the weights matter.
+    The size of the weights does not matter, only their ratios.
     """
     if z.min() == z.max():
         return 1.0
     step = len(z) // SCOUTS
     guess = best_exponent(z[::step], w[::step]) if step > 1 else None
-    # sort the n values with z ≥ 0 before the others
+    # sort the n values with z ≥ 0 to the front
     order = np.argsort(z < 0, kind="stable")
     n = int((z >= 0).sum())
     w = (w / w.sum())[order]
@@ -485,7 +489,7 @@ def _root(derivative: Callable[[float], float], guess: float | None) -> float:
 
 
 def _mean(values: Floats, w: Floats) -> float:
-    """Return Σ w v without BLAS, which would start threads inside our threads."""
+    """Return Σ w v, computed without BLAS, which would start threads within our threads."""
     return float(np.einsum("i,i->", values, w))
 
 

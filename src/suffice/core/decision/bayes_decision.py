@@ -1,6 +1,6 @@
 """The Bayes decision: the action with the lowest expected cost, argmin_a Σ_k C[a, k] p(k | x).
 
-If every error costs the same, it is the MAP class, argmax_k p(k | x).
+If every error costs the same, the Bayes decision is the MAP class, argmax_k p(k | x).
 """
 
 from collections.abc import Mapping
@@ -38,20 +38,21 @@ def actions_with_reject(classes: Labels, reject_label: object = None) -> Labels:
 
 
 def _kind(labels: Labels) -> str:
-    """Return NumPy's kind of the labels, with one kind for integers and floats."""
+    """Return NumPy's kind of the labels, but "n" for both integers and floats."""
     return "n" if labels.dtype.kind in "iuf" else labels.dtype.kind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
-    """The cost C[a, k] of action a if class k is true: a(x) = argmin_a Σ_k C[a, k] p(k | x).
+    """The decision rule a(x) = argmin_a Σ_k C[a, k] p(k | x) for costs C.
 
-    The first K actions are the classes; an optional last action is to reject (Chow 1970). Berger
-    (1985), *Statistical Decision Theory and Bayesian Analysis*, section 4.4.
+    C[a, k] is the cost of action a if class k is true. The first K actions predict the classes; an
+    optional last action is to reject (Chow 1970). Berger (1985), *Statistical Decision Theory and
+    Bayesian Analysis*, section 4.4.
     """
 
     actions: Labels  # label that each action predicts  (A,)
-    # C  (K, K); None: every error costs 1
+    # C of the classes  (K, K), or None if every error costs 1
     costs: Floats | None = None
     reject: Floats | None = None  # r_k, the cost of rejecting a row of class k  (K,)
 
@@ -81,10 +82,10 @@ class Decision:
 
     @property
     def is_map(self) -> bool:
-        """Whether the decision is always the most probable class, so that argmax is enough."""
+        """Whether the decision is always the most probable class."""
         if self.can_reject or self.costs is None or self.n_classes == 1:
             return not self.can_reject
-        # C[a, k] = f(k) − s·[a = k] with one s > 0, such as 0–1 loss
+        # such costs are C[a, k] = f(k) − s·[a = k] with one s > 0; 0–1 loss has f = s = 1
         right = np.eye(self.n_classes, dtype=bool)
         f = np.where(right, -np.inf, self.costs).max(axis=0)
         s = f - np.diag(self.costs)
@@ -92,8 +93,9 @@ class Decision:
 
     @property
     def relative(self) -> Floats:
-        """C[a, k] − f(k), (A, K); it gives the same decisions, and exact ties."""
-        # f(k) = max_a C[a, k] over the classes is common to all actions
+        """C[a, k] − f(k), (A, K), which gives the decisions of C with exact ties."""
+        # subtracting f(k) = max_a C[a, k] from the cost of every action does not change the
+        # decisions
         costs = 1 - np.eye(self.n_classes) if self.costs is None else self.costs
         every = costs if self.reject is None else np.vstack([costs, self.reject])
         return np.asarray(every - costs.max(axis=0))
@@ -111,11 +113,11 @@ class Decision:
         if self.costs is not None and not self.is_map:
             # argmin_a Σ_k C[a, k] p(k | x)
             return np.asarray((p @ self.relative.T).argmin(axis=1))
-        # MAP: argmin_a Σ_{k ≠ a} p(k | x) = argmax_k p(k | x)
+        # if every error costs 1: argmin_a Σ_{k ≠ a} p(k | x) = argmax_k p(k | x)
         best: Codes = p.argmax(axis=1)
         if self.reject is None:
             return best
-        # Chow: reject where Σ_k r_k p_k < 1 − max_k p_k
+        # Chow's rule: reject where Σ_k r_k p_k < 1 − max_k p_k
         top = np.take_along_axis(p, best[:, None], axis=1)[:, 0]
         return np.where(p @ (self.reject - 1) < -top, self.n_classes, best)
 
@@ -134,10 +136,10 @@ class Costs:
         Cost of predicting ``action`` if the true class is ``truth``; by default every error costs
         1.
     reject : float, array (K,) or {label: cost}, optional
-        Cost of rejecting a row: one number, or one for each true class. It can be negative only if
-        some cost of ``matrix`` is. Without ``matrix``, the expected cost of the best prediction
-        among K classes is at most 1 − 1/K: no row is rejected if rejecting costs as much or more.
-        With None, no row is rejected.
+        Cost of rejecting a row: one number, or one for each true class. A cost of rejecting can be
+        negative only if some cost of ``matrix`` is. Without ``matrix``, the expected cost of the
+        best prediction among K classes is at most 1 − 1/K, so that no row is rejected if rejecting
+        costs 1 − 1/K or more. With None, no row is rejected.
     reject_label : object, default=None
         What ``predict`` returns for a rejected row: None gives NaN among numeric labels and None
         among text labels.
@@ -159,7 +161,7 @@ class Costs:
         if self.reject is None:
             return
         reject = _listed(self.reject, "reject", "of rejecting class {}")
-        # a negative cost is a gain, which only gains of predictions can exceed
+        # a negative cost is a gain: rejection may have one only if predictions may have gains, too
         if np.any(reject < 0) and not np.any(costs < 0):
             raise InvalidParameterError(
                 f"reject holds {reject[reject < 0][0]}: rejecting a row would cost less than any "
@@ -181,12 +183,12 @@ CostsLike: TypeAlias = Costs | npt.ArrayLike | Mapping[tuple[object, object], fl
 
 
 def as_costs(costs: CostsLike) -> Costs:
-    """Return costs as ``Costs``; a bare matrix or mapping has no cost of rejecting."""
+    """Return costs as ``Costs``, where a bare matrix or mapping means that no row is rejected."""
     return costs if isinstance(costs, Costs) else Costs(costs)
 
 
 def decision_by(costs: CostsLike, classes: Labels) -> Decision:
-    """Return the decision that these costs define; its matrix is None if none is given."""
+    """Return the decision rule that these costs define for the classes."""
     costs = as_costs(costs)
     matrix = None if costs.matrix is None else _matrix(costs.matrix, classes)
     if costs.reject is None:
@@ -222,7 +224,10 @@ def _matrix(costs: object, classes: Labels) -> Floats:
 
 
 def _listed(values: object, name: str, of_key: str) -> Floats:
-    """Return all costs of an array or mapping as finite floats; ``of_key`` names one of them."""
+    """Return all costs of an array or mapping as finite floats.
+
+    ``of_key`` is the pattern with which an error names the cost of a key.
+    """
     if not isinstance(values, Mapping):
         return _numbers(values, name)
     costs = [

@@ -1,4 +1,4 @@
-"""The fitted classifier, independent of scikit-learn: labels, a model and costs of errors."""
+"""The fitted classifier, which combines labels, a model and costs, without scikit-learn."""
 
 from __future__ import annotations
 
@@ -45,18 +45,19 @@ FittedModel: TypeAlias = (
 )
 RandomState: TypeAlias = int | np.random.Generator | None
 Answer = TypeVar("Answer")
-_LEAST_LOG_POSTERIOR = -700.0  # replaces log 0 if the posterior of an averaged model is 0
-_COLDEST = 1e-300  # a smaller temperature may have an infinite reciprocal
+# replaces smaller log posteriors, which may be log 0 in an averaged model
+_LEAST_LOG_POSTERIOR = -700.0
+_COLDEST = 1e-300  # the reciprocal of a smaller temperature may be infinite
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classifier:
-    """A fitted classifier: it predicts labels and posteriors, and evaluates and samples densities.
+    """A fitted classifier, which predicts labels and posteriors, and has densities to sample from.
 
     ``model`` is a Gaussian or Student t per class, linear scores, or an average of models. Every
-    fitted estimator has its classifier as ``model_``. Rows are arrays (n, d), with the columns in
-    the order of ``feature_names``. A classifier with an ``encoding`` takes frames that have the
-    columns of its schema.
+    fitted estimator of suffice has its classifier as ``model_``. Rows are arrays (n, d), with the
+    columns in the order of ``feature_names``. A classifier with an ``encoding`` reads frames that
+    have the columns of its schema.
 
     Examples
     --------
@@ -72,7 +73,8 @@ class Classifier:
     decision: Decision
     encoding: Encoding | None = None  # encodes the columns of a mixed table as features
     allow_missing: bool = False  # whether NaN means "not observed" and is integrated out
-    notations: Notations | None = None  # how the text files of the fit wrote numbers and dates
+    # notations of numbers and dates in the text files of the fit
+    notations: Notations | None = None
     text: TextColumn | None = None  # the column whose words the model counts
 
     @classmethod
@@ -85,7 +87,7 @@ class Classifier:
         encoding: Encoding | None = None,
         costs: CostsLike = None,
     ) -> Classifier:
-        """Return a classifier that minimises these costs."""
+        """Return a classifier that minimises the expected costs."""
         names = None if feature_names is None else tuple(str(name) for name in feature_names)
         return cls(classes, names, model, decision_by(costs, classes), encoding)
 
@@ -104,7 +106,7 @@ class Classifier:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that rows must have; empty if rows are arrays without names."""
+        """Names of the columns that rows must have, empty if columns have no names."""
         if self.text is not None:
             return (self.text.name,)
         if self.encoding is None:
@@ -119,10 +121,10 @@ class Classifier:
         return None if self.encoding is None else self.encoding.schema
 
     def rows(self, X: RowsLike) -> Any:
-        """Return rows as the model reads them: numbers, and indicators of levels.
+        """Return rows as the model reads them, as numbers and indicators of levels.
 
-        If the model counts words, texts become counts of words, and sparse or dense matrices are
-        taken as such counts.
+        If the model counts words, texts become counts of words, and a sparse or dense matrix must
+        hold counts of words.
         """
         is_counted = is_sparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2)
         if self.text is not None and not is_counted:
@@ -144,8 +146,8 @@ class Classifier:
         has_device_scores = isinstance(self.model, (GaussianModel, LinearModel, MixtureModel))
         is_plain = self.decision.is_map and self.encoding is None
         if is_on_device(x) and has_device_scores and is_plain:
-            # try the device; if it finds NaN or infinity, the code below runs on the host, which
-            # names the row or integrates NaN out
+            # try the device; if rows hold NaN or infinity, the code below runs on the host, where
+            # NaN is integrated out, or an error names the row
             with np.errstate(invalid="ignore", over="ignore"), suppress(InvalidInputError):
                 return verb(replace(self, allow_missing=False), x)
         answer: Answer = like(verb(self, to_numpy(x)), x)
@@ -206,11 +208,12 @@ class Classifier:
             )
 
     def explain_row(self, x: RowsLike, reference: RowsLike | None = None) -> RowExplanation:
-        """Return the log odds of the two most probable classes as a sum of one part per column.
+        """Return the log odds of the two most probable classes as a sum with one part per column.
 
         The values of the reference row, by default the mean of all rows, are replaced with those of
-        the row, column by column, in both orders. The parts sum to the log odds exactly. For linear
-        and Gaussian models they are Shapley values.
+        the row, column by column, and then put back in the same order. The parts, and the log odds
+        of the reference row, add up to the log odds of the row exactly. For linear and Gaussian
+        models, the parts are Shapley values.
         """
         row = self._one_row(x)
         start = self._mean_row() if reference is None else self._one_row(reference)
@@ -234,7 +237,7 @@ class Classifier:
         )
 
     def _one_row(self, x: RowsLike) -> Floats:
-        """Return one row as the model reads it, (D,)."""
+        """Return a single row as the model reads it, (D,)."""
         if self.text is not None:
             raise InvalidParameterError(
                 "the log odds of a text cannot be divided among columns, because the text is a "
@@ -256,7 +259,7 @@ class Classifier:
         return np.maximum(self._reader.log_posterior(rows), _LEAST_LOG_POSTERIOR)
 
     def _mean_row(self) -> Floats:
-        """Return the mean of the training rows under the model, (D,)."""
+        """Return the mean of all rows that the model holds, (D,)."""
         model = self.model
         if isinstance(model, AveragedModel):
             model = model.best
@@ -271,7 +274,7 @@ class Classifier:
         return np.asarray(model.priors @ model.means)
 
     def _column_groups(self) -> list[Codes]:
-        """Return, for each column, the positions of its features."""
+        """Return the positions of each column's features."""
         if self.encoding is None:
             return [np.array([j]) for j in range(self.n_features)]
         return self.encoding.column_groups
@@ -283,7 +286,7 @@ class Classifier:
         return self.answer(_class_log_density, x)
 
     def log_density(self, x: RowsLike) -> Floats:
-        """Return log p(x), shape (n,): low values are outliers."""
+        """Return log p(x), shape (n,), which is low for outliers."""
         return self.answer(_log_density, x)
 
     def sample(
@@ -313,7 +316,7 @@ class Classifier:
         return self._like(x, self._densities().sample_missing(self.rows(rows), rng))
 
     def _like(self, x: Any, numbers: Floats) -> Any:
-        """Return ``x`` with its numbers replaced, as a frame or an array of the same library."""
+        """Return ``x`` with other numbers, as a frame or an array of the same library."""
         if self.encoding is None:
             return like(numbers, x)
         names = [number.name for number in self.encoding.schema.numbers]
@@ -368,7 +371,7 @@ class Classifier:
         return self.density.n_parameters
 
     def log_likelihood(self, moments: Moments) -> float:
-        """Return Σ log p(x, y) over the rows behind these sums; the rows are not needed."""
+        """Return Σ log p(x, y) over the rows that were summed, computed from the sums."""
         if is_stated(moments):
             raise InvalidParameterError(
                 "the model was made from known parameters, so it has no training rows whose "
@@ -388,16 +391,16 @@ class Classifier:
         return float((own + self.density.log_priors[codes]).sum())
 
     def aic(self, moments: Moments) -> float:
-        """Return Akaike's criterion 2 p − 2 log L, with p parameters: smaller is better."""
+        """Return Akaike's criterion 2 p − 2 log L for p parameters; smaller is better."""
         return aic(self.log_likelihood(moments), self.n_parameters)
 
     def bic(self, moments: Moments) -> float:
-        """Return Schwarz's criterion p log n − 2 log L, with p parameters: smaller is better."""
+        """Return Schwarz's criterion p log n − 2 log L for p parameters; smaller is better."""
         return bic(self.log_likelihood(moments), self.n_parameters, moments.total_weight)
 
     @property
     def density(self) -> ClassModel:
-        """The density of each class; an error if the model has none."""
+        """The model of each class's density; raises an error if there is none."""
         if not isinstance(self.model, ClassModel):
             raise InvalidParameterError(
                 "this model does not have one density for each class: fit a model that does, such "
@@ -408,7 +411,7 @@ class Classifier:
     # --- error if the model were true --------------------------------------------------------
 
     def bayes_error(self, n_samples: int = 100_000, random_state: int = 0) -> BayesError:
-        """Return the error of the best rule if the model were true."""
+        """Return the error of the best possible rule if the model were true."""
         return self.density.bayes_error(n_samples, np.random.default_rng(random_state))
 
     def true_error(
@@ -417,12 +420,12 @@ class Classifier:
         n_samples: int = 100_000,
         random_state: int = 0,
     ) -> ErrorRate:
-        """Return the error of any rule if this model were true.
+        """Return the error of a given rule if this model were true.
 
         The rule is a fitted classifier, a boundary, or a function from rows (n, d) to n labels. The
-        error is exact for a linear rule between two Gaussian classes. Otherwise it is the mean of
-        1 − p(predicted class | x) over rows drawn from the model, the same rows as for
-        ``bayes_error``, and has a standard error. Rows that the rule rejects do not count.
+        error is exact for a linear rule between two Gaussian classes. Otherwise, it is the mean of
+        1 − p(predicted class | x) over rows drawn from the model, with a standard error. The rows
+        are those that ``bayes_error`` draws. Rows that the rule rejects do not count.
         """
         model = self.density
         x = self._drawn_rows(n_samples, random_state)
@@ -448,11 +451,11 @@ class Classifier:
     # --- changed copies ----------------------------------------------------------------------
 
     def allowing_missing(self) -> Classifier:
-        """Return the same classifier, which reads NaN as "not observed"."""
+        """Return a copy of the classifier that reads NaN as "not observed"."""
         return replace(self, allow_missing=True)
 
     def with_priors(self, priors: Floats) -> Classifier:
-        """Return the same densities under other priors (K,)."""
+        """Return a classifier with the same densities and other priors (K,)."""
         return replace(self, model=self.density.with_priors(priors))
 
     def with_costs(self, costs: CostsLike = None) -> Classifier:
@@ -482,7 +485,7 @@ def _by_name(frame: Any, columns: Iterable[object], feature_names: tuple[str, ..
 
 
 def classifier_of(fitted: Any) -> Classifier:
-    """Return the classifier of a fitted estimator of suffice, or the classifier itself."""
+    """Return the classifier of a fitted estimator of suffice; return a classifier unchanged."""
     if isinstance(fitted, Classifier):
         return fitted
     classifier = fitted.model_ if hasattr(type(fitted), "model_") else None

@@ -16,7 +16,7 @@ from suffice.errors import InvalidInputError
 from suffice.typing import Codes, Flags, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
 CRITERIA = ("error", "log_loss", "brier")
-#: Log-loss of a row whose class had no row in training: −log of the machine epsilon.
+#: Log-loss of a row whose class had no training row, −log of the machine epsilon.
 ABSENT_LOSS = float(-np.log(EPS))
 
 
@@ -49,7 +49,7 @@ def summed_losses(
 ) -> Floats:
     """Return the weighted sums of error, log-loss and Brier score over m rows, (Γ, T, 3).
 
-    ``scores`` (K, Γ, m) holds the scores of Γ models; each is evaluated at T temperatures.
+    ``scores`` (K, Γ, m) holds the scores of Γ models, each of which is evaluated at T temperatures.
     """
     scores -= scores.max(0)
     of_true_class = (truth, slice(None), np.arange(len(truth)))
@@ -73,9 +73,10 @@ def summed_losses(
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Predictions:
-    """True classes, predicted classes and posteriors of n rows, from which all curves are drawn.
+    """True classes, predicted classes and posteriors of n rows, for losses, curves and tests.
 
-    ``Predictions.by`` builds them from a fitted classifier, ``Predictions.of`` from posteriors.
+    ``Predictions.by`` makes predictions with a fitted classifier, ``Predictions.of`` takes
+    posteriors.
 
     Examples
     --------
@@ -89,7 +90,7 @@ class Predictions:
     predicted: Codes  # code of the predicted class; −1 if it is none of the classes  (n,)
     logs: Floats | None  # log p(k | x)  (n, K); None without posteriors
     rows: Codes  # positions of the rows in the data  (n,)
-    weight: Floats | None = None  # None: every row counts once  (n,)
+    weight: Floats | None = None  # weight of each row  (n,), or None if every row counts once
 
     @classmethod
     def of(
@@ -181,7 +182,7 @@ class Predictions:
 
     @property
     def log_posteriors(self) -> Floats:
-        """Log posteriors, shape (n, K); an error if the classifier has none."""
+        """Log posteriors, shape (n, K); raises an error if the classifier has none."""
         if self.logs is None:
             raise InvalidInputError(
                 "these predictions have no posteriors, since the model has none: use a model with "
@@ -196,7 +197,7 @@ class Predictions:
 
     @property
     def weights(self) -> Floats:
-        """Weight of each row, ones where none were given, shape (n,)."""
+        """Weight of each row, 1 if no weights were given, shape (n,)."""
         return np.ones(len(self.truth)) if self.weight is None else self.weight
 
     @property
@@ -248,7 +249,7 @@ class Predictions:
         """Predicted label of each row, shape (n,); None if it is none of the classes."""
         if (self.predicted >= 0).all():
             return np.asarray(self.classes[self.predicted])
-        # code −1 (none of the classes) takes the last entry
+        # the code −1 (none of the classes) selects the last entry
         labels = np.array([*self.classes.tolist(), None], dtype=object)
         return np.asarray(labels[self.predicted])
 
@@ -275,7 +276,7 @@ class Predictions:
         )
 
     def _repr_html_(self) -> str:
-        """Return HTML with the losses, and how many rows of each class are predicted correctly."""
+        """Return HTML with the losses, and the number of correctly predicted rows of each class."""
         error, log_loss, brier = self.losses
         rows = []
         for k, label in enumerate(first_rows(self.classes.tolist())):
@@ -310,7 +311,7 @@ def log_posteriors_of(
 
 
 def among_classes(columns: Floats, fitted: HasClasses, classes: Labels) -> Floats:
-    """Return one column per class, (n, K), with −∞ for classes that ``fitted`` has not learnt."""
+    """Return a column for each class, (n, K), −∞ for classes that ``fitted`` has not learnt."""
     if len(fitted.classes_) == len(classes):
         return columns
     wide = np.full((len(columns), len(classes)), -np.inf)

@@ -211,7 +211,7 @@ def estimate_counts(sums: CountSums, settings: CountSettings) -> CountModel:
 
 
 def decide_counts(model: CountModel, sums: CountSums, settings: CountSettings) -> Classifier:
-    """Return the classifier: the model with a temperature and costs."""
+    """Return the classifier that applies the model, with a temperature and costs."""
     temperature = check_temperature(settings.temperature)
     return Classifier(
         classes=sums.classes,

@@ -1,4 +1,4 @@
-"""All settings of a count classifier in one value, which raises for contradictions."""
+"""The settings of a count classifier in one value, which raises an error for contradictions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CountSettings:
     costs: CostsLike = None
     temperature: TemperatureLike = 1.0
     binarize: float = 0.0  # used by the Bernoulli model only
-    text: str | None = None  # text column whose words are counted
+    text: str | None = None  # name of the text column whose words are counted
 
     def __post_init__(self) -> None:
         require_word(self.kind, KINDS, "kind")
@@ -44,12 +44,12 @@ class CountSettings:
 
     @property
     def threshold(self) -> float | None:
-        """The threshold that the sums must have; None if they must be sums of counts."""
+        """The threshold that the sums must have, or None if they must be sums of counts."""
         return float(self.binarize) if self.kind == "bernoulli" else None
 
     @property
     def open_settings(self) -> tuple[str, ...]:
-        """Names of the settings that say "auto"."""
+        """Names of the settings with the value "auto"."""
         named = (("alpha", self.alpha), ("temperature", self.temperature))
         return tuple(name for name, value in named if isinstance(value, str))
 

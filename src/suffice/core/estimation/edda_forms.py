@@ -1,6 +1,7 @@
-"""The best Σ_k = λ_k C_k of an EDDA family, where C_k with |C_k| = 1 is any matrix: the form.
+"""The best Σ_k = λ_k C_k of an EDDA family with unrestricted axes, where |C_k| = 1.
 
-The volumes follow from the forms, with W_k the scatter of class k and d features (``log_volumes``):
+C_k is the form of class k, and λ_k its volume. The volumes follow from the forms (``log_volumes``).
+With W_k the scatter and n_k the weight of class k, and d features,
 
     λ_k = tr(C_k⁻¹ W_k) / (n_k d),     or, equal for all classes,     λ = Σ_k tr(C_k⁻¹ W_k) / (n d)
 
@@ -28,7 +29,7 @@ from suffice.typing import Flags, Floats
 
 MOST_STEPS = 1000
 LONGEST_STEP = 3.0  # largest change of the logarithm of a volume in a Newton step
-# with a smaller overlap of two classes, check whether the likelihood has a maximum
+# if two classes overlap less than this, check whether the likelihood has a maximum
 LEAST_OVERLAP = 1e-4
 
 
@@ -43,7 +44,7 @@ def separate_forms(problem: EddaProblem, w: Floats) -> Floats:
 
 
 def common_form(problem: EddaProblem, w: Floats) -> Floats:
-    """Return the best Σ_k = λ_k C; with equal volumes, all are (W_1 + … + W_K) / n."""
+    """Return the best Σ_k = λ_k C; with equal volumes, each Σ_k is (W_1 + … + W_K) / n."""
     m = w.shape[-1]
     u = np.zeros(len(w))
     problem.require_pooled_full_rank(w)
@@ -63,18 +64,18 @@ def common_form(problem: EddaProblem, w: Floats) -> Floats:
 # --- relative volumes u_k = log λ_k of classes that share C --------------------------------------
 # With C ∝ Σ_k W_k / λ_k, the likelihood is largest where this function of u is least:
 #     φ(u) = Σ_k n_k u_k / n + log|Σ_k e^{−u_k} W_k| / m
-# φ is convex, and adding a constant to u does not change it. It has one minimum, up to that
-# constant, if and only if rank(Σ_{k∈Q} W_k) / m > Σ_{k∈Q} n_k / n for every proper subset Q of the
-# classes. Otherwise, lowering the volumes of Q alone never increases φ.
+# φ is convex, and adding a constant to u does not change φ. Up to this constant, φ has a single
+# minimum if and only if rank(Σ_{k∈Q} W_k) / m > Σ_{k∈Q} n_k / n for every proper subset Q of the
+# classes. If this fails for some Q, lowering the volumes of Q alone never increases φ.
 
 
 def _relative_volumes(problem: EddaProblem, w: Floats) -> Floats:
     """Return the u that minimises φ, by Newton steps.
 
-    Raise if φ has no single minimum; warn if the steps have not converged.
+    Raise an error if φ has no single minimum; warn if the steps have not converged.
     """
     n = problem.weights / problem.weights.sum()
-    # scatters in units in which their sum is I; this adds a constant to φ
+    # scatters in units in which their sum is I, which adds a constant to φ
     a = _whitened(w, np.linalg.cholesky(w.sum(0)))
     _, ranks = roots(w)
     if not ranks.all():
@@ -110,7 +111,7 @@ def _relative_volumes(problem: EddaProblem, w: Floats) -> Floats:
 
 
 def _newton_step(n: Floats, p: Floats) -> tuple[Floats, float]:
-    """Return the Newton step, limited to ``LONGEST_STEP``, and how much it should decrease φ."""
+    """Return the Newton step, limited to ``LONGEST_STEP``, and the predicted decrease of φ."""
     slope, curvature = _derivatives(n, p)
     step = -np.asarray(np.linalg.solve(curvature, slope), dtype=np.float64)
     step *= LONGEST_STEP / max(LONGEST_STEP, float(np.abs(step).max()))
@@ -118,7 +119,7 @@ def _newton_step(n: Floats, p: Floats) -> tuple[Floats, float]:
 
 
 def _shares(a: Floats, u: Floats) -> Floats:
-    """Return each class's share P_k of the common form, (K, m, m); they add up to I."""
+    """Return the share P_k of each class in the common form, (K, m, m); all shares add up to I."""
     # P_k = e^{−u_k} L⁻¹ W_k L⁻ᵀ,  Σ_k e^{−u_k} W_k = L Lᵀ
     scaled = np.exp(-u)[:, None, None] * a
     return _whitened(scaled, np.linalg.cholesky(scaled.sum(0)))
@@ -126,9 +127,10 @@ def _shares(a: Floats, u: Floats) -> Floats:
 
 def _require_overlap(problem: EddaProblem, a: Floats, p: Floats) -> None:
     """Raise if some subset Q of the classes varies in too few directions for its weight."""
-    # The overlap of classes k and l is tr P_k P_l, divided by √(tr P_k tr P_l). If φ has no single
-    # minimum, the steps let it go to 0 for k in some Q and l outside, until rounding errors stop it
-    # at about 1e-6.
+    # The overlap of classes k and l is tr P_k P_l / √(tr P_k tr P_l). If φ has no single minimum,
+    # the
+    # overlap of a class in some Q and a class outside of Q goes to 0 as the steps proceed, until
+    # rounding errors stop it at about 1e-6.
     flat = p.reshape(len(p), -1)
     sizes = np.sqrt(np.trace(p, axis1=1, axis2=2))
     overlaps = flat @ flat.T / sizes / sizes[:, None]
@@ -147,7 +149,7 @@ def _refuse_subset(problem: EddaProblem, a: Floats, chosen: Flags) -> None:
     m = a.shape[-1]
     sizes = np.trace(a[chosen], axis1=1, axis2=2)
     pooled = (a[chosen] / np.where(sizes > 0, sizes, 1.0)[:, None, None]).sum(0)
-    # whitened scatters have one unit in all directions
+    # the scatters are whitened, so that the rank does not depend on units
     rank = np.count_nonzero(np.linalg.eigvalsh(pooled) > rank_tolerance(m))
     weight = problem.weights[chosen].sum()
     total = problem.weights.sum()

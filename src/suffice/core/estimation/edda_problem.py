@@ -1,6 +1,6 @@
-"""What all EDDA families share: the problem with its checks, and small functions of matrices.
+"""The problem that fitting an EDDA family solves, its checks, and small functions of matrices.
 
-W_k (m, m) is the scatter of class k. m is the number of features d, or 1 for a sphere.
+W_k (m, m) is the scatter of class k, where m is the number of features d, or 1 for a sphere.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from suffice.core.text.lists import quoted
 from suffice.errors import InvalidInputError
 from suffice.typing import Codes, Floats, Labels
 
-TOLERANCE = 1e-22  # stop when a step gains less log-likelihood than this per unit of weight
-# warn if one more step would gain more log-likelihood than this per unit of weight
+TOLERANCE = 1e-22  # steps end when one gains less log-likelihood than this per unit of weight
+# a warning says if another step would gain more log-likelihood than this per unit of weight
 UNFINISHED = 1e-9
 SLACK = 16 * float(np.finfo(float).eps)  # rounding error of a sum of logarithms
-# a standard deviation below this share of the pooled one is a rounding error
+# a standard deviation below this share of the pooled standard deviation is a rounding error
 NO_SPREAD = 1e-13
-WIDEST = 1e7  # axes are computed if the features' scales have at most this ratio
+WIDEST = 1e7  # largest ratio of the features' scales for which axes can be computed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EddaProblem:
-    """The family to fit, and the labels and weights of the classes."""
+    """The code of the family to fit, and the labels and weights of the classes."""
 
     code: str
     classes: Labels  # (K,)
@@ -62,7 +62,7 @@ class EddaProblem:
             self.refuse(f"all classes together vary in {ranks[0]} of {m} directions")
 
     def require_like_units(self, w: Floats) -> None:
-        """Raise if features' scales differ so much that rounding would lose the small ones."""
+        """Raise if the features' scales differ so much that rounding would lose small features."""
         scales = np.sqrt(np.diagonal(w, axis1=1, axis2=2).sum(0) / self.weights.sum())
         least = scales[scales > 0].min(initial=np.inf)
         most = scales.max()
@@ -74,7 +74,7 @@ class EddaProblem:
             )
 
     def refuse(self, reason: str) -> NoReturn:
-        """Raise an error: the likelihood has no maximum, for a reason that names the classes."""
+        """Raise the error that the likelihood has no maximum; ``reason`` names the classes."""
         raise InvalidInputError(
             f"the likelihood of family {self.code!r} has no maximum, or more than one, because "
             f"{reason}. Drop columns that are constant or combinations of others, or choose a "

@@ -56,7 +56,7 @@ class MixedSettings:
 
 
 def estimate_mixed(sums: MixedSums, settings: MixedSettings) -> ProductModel:
-    """Return the model: one part for numbers and categories, one for each pattern of counts."""
+    """Return the model with a part for numbers and categories, and one for each count pattern."""
     require_two_classes(sums.classes, sums.weights)
     _require_kinds(sums, settings)
     priors = settings.class_priors(sums.classes, sums.weights)
@@ -87,7 +87,7 @@ def estimate_mixed(sums: MixedSums, settings: MixedSettings) -> ProductModel:
 
 
 def _require_kinds(sums: MixedSums, settings: MixedSettings) -> None:
-    """Raise if columns were summed as other kinds than those of the settings."""
+    """Raise unless the columns were summed as the kinds that the settings assign."""
     asked = ColumnKinds.of(settings.kinds, sums.columns)
     asked_counts = {block.pattern: block.kind for block in asked.counts}
     summed_counts = {block.pattern: block.kind for block in sums.blocks}
@@ -107,7 +107,7 @@ def _require_kinds(sums: MixedSums, settings: MixedSettings) -> None:
 
 
 def _places(sums: MixedSums) -> tuple[dict[str, int], int]:
-    """Return the position of each numeric or count column in a row, and the length of rows."""
+    """Return the position of each numeric or count column in a row, and the length of a row."""
     encoding = sums.encoding
     if encoding is None:
         return {name: j for j, name in enumerate(sums.columns)}, len(sums.columns)
@@ -116,7 +116,7 @@ def _places(sums: MixedSums) -> tuple[dict[str, int], int]:
 
 
 def decide_mixed(model: ProductModel, sums: MixedSums, settings: MixedSettings) -> Classifier:
-    """Return the classifier: the model with a temperature and costs."""
+    """Return the classifier that applies the model, with a temperature and costs."""
     encoding = sums.encoding
     return Classifier(
         classes=sums.classes,

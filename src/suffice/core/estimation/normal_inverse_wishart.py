@@ -1,6 +1,7 @@
-"""Bayesian estimates of Gaussian classes: parameters at the mode, or integrated out.
+"""Bayesian estimates of Gaussian classes, with parameters at the mode or integrated out.
 
-With the prior Σ ~ IW(Ψ, ν), μ_k ∣ Σ ~ N(m, Σ / κ) and the sums of K classes that share Σ,
+With the prior Σ ~ IW(Ψ, ν), μ_k ∣ Σ ~ N(m, Σ / κ), and the weight w_k, the mean x̄_k and the
+scatter M_k of each of K classes that share Σ,
 
     κ_k = κ + w_k,  m_k = (κ m + w_k x̄_k) / κ_k,  ν ← ν + Σ_k w_k
     Ψ ← Ψ + Σ_k (M_k + κ w_k / κ_k · (x̄_k − m)(x̄_k − m)ᵀ)                   (``posteriors``)
@@ -37,7 +38,8 @@ from suffice.errors import (
 from suffice.typing import Floats
 
 WEAK = 0.01  # pseudo-count of the default prior of a mean
-NO_SPREAD = 1e-26  # a within-class variance below this share of the total is a rounding error
+# a variance within classes below this share of the total variance is a rounding error
+NO_SPREAD = 1e-26
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +55,7 @@ class NormalInverseWishart:
     mean : array (d,)
         m.
     mean_strength : float
-        κ: the prior counts as this many rows at m.
+        κ: the prior counts as κ rows at m.
     scale : array (d, d)
         Ψ.
     degrees : float
@@ -61,8 +63,9 @@ class NormalInverseWishart:
     n_means : int, default=1
         Number of classes that share Σ, each with its own mean.
     use : {"predictive", "map"}, default="predictive"
-        How an estimator with this prior as ``estimate`` treats the parameters: it
-        integrates them out (a Student t per class), or takes the most probable ones.
+        How an estimator with this prior as ``estimate`` treats the parameters.
+        "predictive" integrates out the parameters, which gives a Student t for each class.
+        "map" takes the most probable parameters.
 
     Examples
     --------
@@ -130,10 +133,10 @@ class NormalInverseWishart:
     ) -> NormalInverseWishart:
         """Return a weak proper prior in the units of the features.
 
-        It needs class weights (K,), class means (K, d) and the pooled scatter Σ_k M_k (d, d). The
-        degrees ν = d + 2 are the smallest integer for which E Σ is finite. E Σ is the diagonal of
-        the pooled covariance, with divisor n. A feature without variance within classes has the
-        variance of all rows.
+        The arguments are class weights (K,), class means (K, d) and the pooled scatter Σ_k M_k
+        (d, d). The degrees ν = d + 2 are the smallest integer for which E Σ is finite. E Σ is the
+        diagonal of the pooled covariance with divisor n. For a feature without variance within
+        classes, E Σ is the variance of all rows.
         """
         n = weights.sum()
         d = means.shape[1]
@@ -194,7 +197,7 @@ class NormalInverseWishart:
 
     @property
     def predictive_degrees(self) -> float:
-        """Return the degrees of freedom f of the predictive Student t, proper only if f > 0."""
+        """Return the degrees of freedom f of the predictive Student t, which is proper if f > 0."""
         # f = ν − d + 1,  shape Ψ (κ + 1) / (κ f)
         return self.degrees - len(self.mean) + 1
 
@@ -220,9 +223,9 @@ def prior_of_group(
     inputs: EstimationInput,
     n_means: int,
 ) -> NormalInverseWishart:
-    """Return the prior of classes that share Σ, with its mean minus the grand mean.
+    """Return the prior of classes that share Σ, with the grand mean subtracted from its mean.
 
-    If ``prior`` is None, return a weak prior.
+    If ``prior`` is None, the result is a weak prior.
     """
     if prior is None:
         return _weak_prior(inputs)
@@ -243,14 +246,14 @@ def _weak_prior(inputs: EstimationInput) -> NormalInverseWishart:
     totals = moments.total_variances
     within = moments.scatter.pooled_diagonal() / moments.total_weight
     within = resolved(within, moments.grand_mean, totals)
-    # differences between means in a constant column are rounding errors
+    # in a constant column, differences between means are rounding errors
     means = np.where(totals > 0, moments.centred_means, 0.0)
     pooled = np.diag(within * moments.total_weight)
     return NormalInverseWishart.default(moments.weights, means, pooled, quiet=inputs.quiet)
 
 
 def check_prior(prior: NormalInverseWishart) -> None:
-    """Raise if a prior holds non-finite numbers, or if its scale is not semi-definite."""
+    """Raise if a prior holds non-finite numbers, or if its scale is not positive semi-definite."""
     for numbers in (prior.mean, prior.scale, prior.mean_strength, prior.degrees):
         if not np.isfinite(numbers).all():
             raise InvalidParameterError(
@@ -299,7 +302,7 @@ def predictive(prior: NormalInverseWishart | None, inputs: EstimationInput) -> S
     for g in range(inputs.n_groups):
         members = inputs.members(g)
         first = learned[members[0]]
-        # if no class of the group has a density, the matrix is not used
+        # a group in which no class has a density gets a matrix that is not used
         scale = first.scale if has_density[members].any() else np.eye(len(first.mean))
         factor = scaled_cholesky(scale)
         if factor is None:
@@ -329,9 +332,9 @@ def posteriors_by_group(
     inputs: EstimationInput,
     prior: NormalInverseWishart | None,
 ) -> list[NormalInverseWishart]:
-    """Return the posterior of each class, with means minus the grand mean.
+    """Return the posterior of each class, with the grand mean subtracted from its mean.
 
-    The classes of a group share scale and degrees.
+    The classes of a group share the scale and the degrees.
     """
     moments = inputs.moments
     learned: dict[int, NormalInverseWishart] = {}

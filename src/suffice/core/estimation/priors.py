@@ -14,7 +14,7 @@ from suffice.core.table.labels import values_by_class
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.typing import Flags, Floats, Labels
 
-TOLERANCE = 1e-8  # the sum of given priors may differ from 1 by this; they are then normalised
+TOLERANCE = 1e-8  # given priors are normalised if their sum differs from 1 by at most this
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ Priors: TypeAlias = (
 
 
 def check_priors(priors: Priors, *, at_mode: bool = False) -> None:
-    """Raise if a value cannot be class priors, for any classes."""
+    """Raise if a value of the parameter ``priors`` is invalid for any classes."""
     if isinstance(priors, str) and priors != "uniform":
         raise InvalidParameterError(
             "priors must be None, 'uniform', an array (K,), {label: prior} or a Dirichlet, got "
@@ -88,7 +88,7 @@ def class_priors(
 
 
 def prior_pseudo_count(priors: Priors, *, at_mode: bool) -> float | None:
-    """Return a, the pseudo-count of each class; None if priors do not depend on weights."""
+    """Return the pseudo-count a of each class, or None if priors do not depend on the weights."""
     if priors is None:
         return 0.0
     if isinstance(priors, Dirichlet):

@@ -1,8 +1,8 @@
 """EM that adds unlabelled rows to the classes, each with a weight v.
 
     E-step: p_nk = p(k | x_n) for each unlabelled row n
-    M-step: the model of the labelled rows together with each unlabelled row in every class k,
-            with weight v p_nk
+    M-step: fit the model to the labelled rows, and to each unlabelled row n in every class k with
+    the weight v p_nk
 
 Nigam et al. (2000), Machine Learning 39.
 """
@@ -23,13 +23,13 @@ from suffice.typing import Floats
 
 WEIGHTS = (0.0, 0.02, 0.1, 0.3, 1.0)  # weights of unlabelled rows that "auto" tries
 MOST_STEPS = 300
-CLOSE = 1e-6  # EM ends when no posterior changes by more than this
+CLOSE = 1e-6  # EM ends when all posteriors change by less than this
 _FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SemiSupervised:
-    """Settings for fitting to labelled and unlabelled rows, and for collecting their sums."""
+    """Settings for fitting a model to labelled and unlabelled rows."""
 
     settings: Settings
     storage: Literal["auto", "per-class", "pooled", "diagonal"]
@@ -37,7 +37,7 @@ class SemiSupervised:
     temperature: float = 1.0
 
     def moments(self, labelled: Table, unlabelled: Table, weight: float) -> Moments:
-        """Return the sums of all rows; unlabelled rows have the weight ``weight`` × posterior."""
+        """Return the sums of all rows; an unlabelled row has the weight ``weight`` × posterior."""
         labelled_sums = self._collect(labelled)
         if not weight:
             return labelled_sums
@@ -68,7 +68,7 @@ class SemiSupervised:
         return total
 
     def choose_weight(self, labelled: Table, unlabelled: Table, seed: int = 0) -> float:
-        """Return the weight with the lowest log-loss on held-out labelled rows; it may be 0."""
+        """Return the weight (perhaps 0) with the lowest log-loss on held-out labelled rows."""
         n_folds = int(np.clip(labelled.n_rows // 2, 2, _FOLDS))
         splits = list(stratified_folds(labelled.codes, n_folds, seed))
         losses = []

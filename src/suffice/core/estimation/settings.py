@@ -1,4 +1,4 @@
-"""All settings of a Gaussian estimator in one frozen value, which is checked when created.
+"""The settings of a Gaussian estimator in one value, which is checked when it is created.
 
 ``fit``, ``fit_moments``, ``partial_fit``, cross-validation, files and the command line all create a
 ``Settings``; ``estimate`` and ``decide`` read it.
@@ -43,7 +43,7 @@ from suffice.core.power_transform import PowerTransform, check_power
 from suffice.errors import InvalidParameterError, require_word
 from suffice.typing import Codes, Floats, Labels
 
-AUTO: Literal["auto"] = "auto"  # "auto": chosen from the data
+AUTO: Literal["auto"] = "auto"  # the setting is chosen from the data
 CovarianceWord: TypeAlias = Literal[
     "full",
     "diagonal",
@@ -79,14 +79,14 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Categorical:
-    """Which numeric columns are categories, and how their levels are smoothed.
+    """The numeric columns that are categories, and the smoothing of levels.
 
     Parameters
     ----------
     columns : sequence of column names or positions, optional
         Numeric columns to read as categories. Text columns are always categories.
     smoothing : float, default=1.0
-        Pseudo-count of each level. Models with probabilities of levels use it: naive Bayes
+        Pseudo-count of each level, for models with probabilities of levels: naive Bayes
         (diagonal covariances) and ``covariance="tree"``.
 
     Examples
@@ -111,19 +111,19 @@ CategoricalLike: TypeAlias = Categorical | str | Sequence[ColumnName] | None
 
 
 def is_open(word: object) -> bool:
-    """Return whether a setting is "auto", which means that it is chosen from the data."""
+    """Return whether a setting is "auto", so that it is chosen from the data."""
     return isinstance(word, str) and word == AUTO
 
 
 def parse_word(word: object, table: Mapping[str, V], name: str) -> V:
-    """Return the value of a keyword; raise an error that lists the keywords if it is unknown."""
+    """Return the value of a keyword; for an unknown one, raise an error that lists the keywords."""
     require_word(word, table, name)
     assert isinstance(word, str)
     return table[word]
 
 
 class _Covariance(NamedTuple):
-    """The structure that a keyword for ``covariance`` selects."""
+    """The structure, and perhaps the tying, that a keyword for ``covariance`` selects."""
 
     structure: Structure
     tied: bool | None = None  # None: the parameter ``tied`` decides
@@ -135,12 +135,12 @@ _SPHERICAL = DiagonalStructure(spherical=True)
 _COVARIANCES: Mapping[str, _Covariance] = {
     "full": _Covariance(_FULL),
     "tree": _Covariance(_FULL),
-    # the moments for a full covariance suffice for every family
+    # "auto" needs the moments of a full covariance, which suffice for every family
     "auto": _Covariance(_FULL),
     "diagonal": _Covariance(_DIAGONAL),
     "spherical": _Covariance(_SPHERICAL),
     **{code: _Covariance(EddaStructure(code), tied=False) for code in FAMILIES},
-    # six families are the plain structures, tied or not tied
+    # six families are plain structures, tied or not tied
     "EEE": _Covariance(_FULL, tied=True),
     "VVV": _Covariance(_FULL, tied=False),
     "EEI": _Covariance(_DIAGONAL, tied=True),
@@ -156,7 +156,7 @@ _CLOSED_FORMS: Mapping[str, Intensity] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Settings:
-    """All settings of a Gaussian estimator as the user gave them; they are checked here."""
+    """The settings of a Gaussian estimator as the user gave them, after checks."""
 
     covariance: CovarianceWord = "full"
     tied: TiedLike = False
@@ -170,7 +170,7 @@ class Settings:
     temperature: TemperatureLike = 1.0
     categorical: CategoricalLike = None
     missing: MissingWord = "marginal"
-    # number of discriminant coordinates used by transform and predict; None: all
+    # number of discriminant coordinates that transform and predict use; None: all
     n_components: int | None = None
 
     def __post_init__(self) -> None:
@@ -211,7 +211,7 @@ class Settings:
 
     @property
     def tied_classes(self) -> Tied:
-        """Which classes share a covariance: all, none, or groups of labels."""
+        """The classes that share a covariance: all (True), none (False), or groups of labels."""
         by_family = _COVARIANCES[self.covariance].tied
         if by_family is not None:
             return by_family
@@ -226,7 +226,7 @@ class Settings:
 
     @property
     def families(self) -> list[Settings]:
-        """Settings for each family that ``covariance="auto"`` chooses from."""
+        """Settings of each family from which ``covariance="auto"`` chooses."""
         if self.covariance != AUTO:
             return []
         codes = cast("tuple[CovarianceWord, ...]", FAMILIES)
@@ -234,7 +234,7 @@ class Settings:
 
     @property
     def intensity(self) -> float | IntensityWord:
-        """Friedman's γ, or the keyword for it."""
+        """Friedman's γ, or the keyword of its rule."""
         if self.shrinkage is None:
             return 0.0
         if isinstance(self.shrinkage, Shrinkage):
@@ -259,7 +259,7 @@ class Settings:
 
     @property
     def plugs_in(self) -> bool:
-        """Whether estimates are used as if they were the parameters."""
+        """Whether the model uses estimates in place of the parameters."""
         return self.estimate == "plug-in"
 
     @property
@@ -271,7 +271,7 @@ class Settings:
 
     @property
     def prior(self) -> NormalInverseWishart | None:
-        """The prior of means and covariances; None is a weak prior."""
+        """The prior of means and covariances, or None for a weak prior."""
         return self.estimate if isinstance(self.estimate, NormalInverseWishart) else None
 
     @property
@@ -286,14 +286,14 @@ class Settings:
 
     @property
     def reads_numbers(self) -> bool:
-        """Whether indicators of categories are features like numeric columns."""
+        """Whether indicators of levels are features of the Gaussian, like numeric columns."""
         if self.reads_tree or self.structure.is_diagonal or self.covariance == AUTO:
             return False
         return self.plugs_in or self.tied_classes is True
 
     @property
     def is_plug_in(self) -> bool:
-        """Whether covariances are plug-in estimates with a structure set in advance."""
+        """Whether covariances are plug-in estimates with a structure that the settings fix."""
         is_plain = self.n_components is None and not self.averages_divisors
         return self.plugs_in and self.covariance != AUTO and is_plain
 
@@ -313,7 +313,7 @@ class Settings:
 
     @property
     def open_settings(self) -> tuple[str, ...]:
-        """Names of the settings that are "auto" and need rows to be chosen."""
+        """Names of the settings that are "auto" and can only be chosen from rows."""
         words: dict[str, object] = {
             "pooling": self.pooling,
             "shrinkage": self.intensity,
@@ -343,13 +343,15 @@ class Settings:
 
     @property
     def needs_fourth(self) -> bool:
-        """Whether fourth moments are needed (Ledoit–Wolf)."""
+        """Whether the settings need fourth moments, as the shrinkage of Ledoit and Wolf does."""
         return self.intensity == "ledoit-wolf"
 
     @property
     def storage(self) -> Literal["per-class", "pooled", "diagonal"]:
         """The smallest storage of moments that these settings need."""
-        if self.needs_fourth or self.reads_tree:  # every class has its own tree
+        if (
+            self.needs_fourth or self.reads_tree
+        ):  # each class needs its own scatter for its tree
             return "per-class"
         if self.structure.is_diagonal:
             return "diagonal"
@@ -360,7 +362,7 @@ class Settings:
     # --- settings for given classes ----------------------------------------------------------
 
     def group_of(self, classes: Labels) -> Codes:
-        """Return the group of tied classes that each class belongs to, (K,)."""
+        """Return the number of the group of tied classes to which each class belongs, (K,)."""
         # if λ = 1, every class has the pooled covariance
         is_pooled = self.regularisation.pooling == 1
         return group_codes(is_pooled or self.tied_classes, classes)
@@ -371,7 +373,7 @@ class Settings:
 
     @property
     def prior_pseudo_count(self) -> float | None:
-        """Pseudo-count added to each class weight for the priors; None if priors are fixed."""
+        """Pseudo-count that priors add to class weights; None if priors do not depend on these."""
         return prior_pseudo_count(self.priors, at_mode=self.takes_mode)
 
     # --- changed copies ----------------------------------------------------------------------
@@ -403,7 +405,7 @@ class RequiredSums(NamedTuple):
 
 
 def required_sums(many: Iterable[Settings]) -> RequiredSums:
-    """Return the sums from which every one of these models can be estimated."""
+    """Return the sums from which the models of all these settings can be estimated."""
     many = list(many)
     fourth = any(settings.needs_fourth for settings in many)
     storages = {settings.storage for settings in many}
@@ -454,7 +456,7 @@ def _check_n_components(settings: Settings) -> None:
 
 
 def _check_compatible(settings: Settings) -> None:
-    """Raise if settings contradict each other; each one has been checked on its own."""
+    """Raise if settings contradict each other, after each setting has been checked on its own."""
     if settings.covariance == AUTO or settings.covariance in FAMILIES:
         _check_family(settings)
     if settings.reads_tree:

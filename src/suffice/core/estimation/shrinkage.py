@@ -1,4 +1,4 @@
-"""Shrinkage (1 − γ) Σ + γ T: the targets T, and closed forms of γ, OAS and Ledoit–Wolf."""
+"""Shrinkage (1 − γ) Σ + γ T: targets T, and the closed forms OAS and Ledoit–Wolf for γ."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -19,12 +19,12 @@ TargetWord: TypeAlias = Literal["diagonal", "sphere", "identity"]
 class ShrinkageTarget:
     """The rule for a diagonal target T: diag Σ, or a sphere with the trace of Σ in some units."""
 
-    keeps_variances: bool = False  # T = diag Σ: shrinks correlations, keeps variances
-    # T is a sphere in units of pooled standard deviations (Friedman), not in the features' units
+    keeps_variances: bool = False  # T = diag Σ, so that only correlations shrink
+    # whether a sphere T is in units of pooled standard deviations (Friedman) or of the features
     pooled_units: bool = False
 
     def scales(self, variances: Floats, pooled: Floats) -> Floats:
-        """Return scales of the features, (G, d), such that T is a multiple of the identity."""
+        """Return scales of the features, (G, d), in which T is a multiple of the identity."""
         if self.keeps_variances:
             return unit_scale(variances)
         if self.pooled_units:
@@ -89,7 +89,7 @@ def is_share(value: object) -> bool:
 
 
 def oas_intensity(weight: float, scatter: Floats, scale: Floats | None = None) -> float:
-    """Return the OAS shrinkage of scaled rows, in scikit-learn's form; see ``oas_rule``."""
+    """Return the OAS shrinkage γ of scaled rows, in the form of ``oas_rule``."""
     r, _ = _scaled(weight, scatter, scale)
     if len(r) == 1 or not weight > 0:
         return 0.0
@@ -97,12 +97,12 @@ def oas_intensity(weight: float, scatter: Floats, scale: Floats | None = None) -
 
 
 def oas_rule(n: float, d: int, trace_of_square: float, trace: float) -> float:
-    """Return the OAS shrinkage of n rows in d features, given tr R² and tr R.
+    """Return the OAS shrinkage γ of n rows in d features, given tr R² and tr R.
 
-    This is scikit-learn's form. Equation 23 of Chen et al. (2010), IEEE Trans. Signal Proc. 58, has
+    The form is scikit-learn's. Equation 23 of Chen et al. (2010), IEEE Trans. Signal Proc. 58, has
     (1 − 2/d) tr R² in the numerator and n + 1 − 2/d in the denominator. scikit-learn leaves out
-    2/d, which is small if d is large. With many rows, the result is 1.5 to 2 times that of the
-    paper for d = 2, and 1.02 to 1.11 times for d = 10.
+    2/d, which is small if d is large. With many rows, γ is 1.5 to 2 times as large as in the paper
+    for d = 2, and 1.02 to 1.11 times for d = 10.
     """
     # ρ = (tr R² + tr² R) / ((n + 1)(tr R² − tr² R / d))
     square_of_trace = trace**2
@@ -158,7 +158,7 @@ def _scaled(weight: float, scatter: Floats, scale: Floats | None) -> tuple[Float
 
 @dataclass(frozen=True, slots=True)
 class Intensity:
-    """The rule for γ of each group: a number, or a closed form that minimises expected error."""
+    """The rule for γ: a number, or a closed form that minimises the expected error of a group."""
 
     fixed: float | None = None  # γ, if it is a given number
     needs_fourth: bool = False  # whether the closed form is that of Ledoit and Wolf
@@ -169,7 +169,7 @@ class Intensity:
         scales: Floats,
         fourths: Floats | None,
     ) -> Floats:
-        """Return γ (G,), given sums, the target's units (G, d) and Σ w z_i² z_j² if needed."""
+        """Return γ (G,), given sums, scales of the target (G, d), and fourth moments if needed."""
         n_groups = len(groups.weights)
         if self.fixed is not None:
             return np.full(n_groups, self.fixed)
@@ -186,7 +186,7 @@ class Intensity:
 
 
 def shrunk_towards(target_variances: Floats, sigmas: Floats, gammas: Floats) -> Floats:
-    """Return Σ_g (G, d, d), or diagonals (G, d), shrunk by γ_g towards the diagonal T_g."""
+    """Return Σ_g (G, d, d), or its diagonals (G, d), shrunk by γ_g towards the diagonal T_g."""
     if sigmas.ndim == 2:
         gamma = gammas[:, None]
         target = target_variances

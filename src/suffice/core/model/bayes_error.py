@@ -1,4 +1,4 @@
-"""The error of the best possible rule, and of any given rule, if the model were true."""
+"""The error of the best possible rule, and of a given rule, if the model were true."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from suffice.core.model.class_model import ClassModel
     from suffice.core.model.gaussian import GaussianModel
 
-BLOCK = 1 << 22  # posteriors in memory at a time
-FEWEST = 200  # with fewer rows per NumPy block, compiled loops are faster
-Bounds: TypeAlias = Callable[[], Floats]  # returns the bounds of pairs of classes  (K, K)
+BLOCK = 1 << 22  # most posteriors in memory at a time
+FEWEST = 200  # if a block of rows for NumPy is smaller, compiled loops are faster
+# returns upper bounds of errors between pairs of classes  (K, K)
+Bounds: TypeAlias = Callable[[], Floats]
 
 
 class ErrorRate(float):
-    """An error rate with its standard error; it is a number, so that ``e < 0.1`` works."""
+    """An error rate, which is a float, with its standard error."""
 
     standard_error: float = 0.0  # 0 if the error rate is exact
     n_samples: int = 0  # number of simulated rows; 0 if the error rate is exact
@@ -49,7 +50,7 @@ class ErrorRate(float):
 
 
 class BayesError(ErrorRate):
-    """The lowest error of any rule, and upper bounds on the contributions of pairs of classes."""
+    """The lowest error of any rule, with upper bounds of the contributions of pairs of classes."""
 
     bounds_function: Bounds
 
@@ -84,7 +85,7 @@ def linear_error(model: GaussianModel, w: Floats, w_0: float) -> ErrorRate:
 
 
 def rule_error(posteriors: Floats, decided: Codes) -> ErrorRate:
-    """Return E[1 − p(predicted class | x)] over drawn rows, without the rejected rows."""
+    """Return E[1 − p(predicted class | x)] over the drawn rows that the rule does not reject."""
     answered = np.flatnonzero(decided >= 0)
     if not len(answered):
         raise InvalidInputError(
@@ -99,7 +100,7 @@ def gaussian_error(
     n_samples: int,
     rng: np.random.Generator,
 ) -> BayesError:
-    """Return E[1 − max_k p(k | x)], exactly for two tied classes, else by simulation."""
+    """Return E[1 − max_k p(k | x)], exact for two tied classes, otherwise simulated."""
     present = np.flatnonzero(np.isfinite(model.log_priors))
     if model.is_tied and len(present) == 2:
         error = BayesError(_two_tied(model, int(present[0]), int(present[1])))
@@ -114,14 +115,14 @@ def simulated_error(
     n_samples: int,
     rng: np.random.Generator,
 ) -> BayesError:
-    """Return E[1 − max_k p(k | x)] by simulation; the bounds of pairs use the same rows."""
+    """Return E[1 − max_k p(k | x)] of drawn rows, which also give the bounds of pairs."""
     if n_samples == 0:
         raise InvalidParameterError(
             "n_samples is 0, but an error cannot be simulated without rows: draw at least 1"
         )
     x, _ = model.sample(n_samples, rng)
     untempered = model.with_temperature(1.0)
-    # the mean of 1 − max p has the same expectation as the share of wrong rows, and less variance
+    # 1 − max p has the same mean as the errors of drawn rows, but less variance
     losses = np.concatenate([1 - p.max(1) for p in _posteriors(untempered, x)])
     error = BayesError.mean(losses)
     error.bounds_function = partial(_simulated_bounds, untempered, x)
@@ -164,7 +165,7 @@ def _two_tied(model: GaussianModel, a: int, b: int) -> float:
 
 
 def bhattacharyya_bounds(model: GaussianModel) -> Floats:
-    """Return √(π_i π_j) exp(−D_ij), an upper bound on each pair's error, shape (K, K)."""
+    """Return √(π_i π_j) exp(−D_ij), an upper bound of the error between each pair, (K, K)."""
     bounds = np.zeros((model.n_classes, model.n_classes))
     for i, j in combinations(range(model.n_classes), 2):
         sigma_i = model.covariance_of(i)

@@ -11,17 +11,19 @@ from suffice.typing import Array, Codes, Floats
 
 Kernel: TypeAlias = Literal["Gaussian", "Laplace"]
 
-_FAR = 1e6  # beyond this many standard deviations, the kernel of a row is 0 at every landmark
-_FEW_DIFFERENCES = 10_000_000  # up to this number, NumPy is faster than loading the compiler
-_BLOCK_ROWS = 128  # rows per block, whose distances stay in the cache
+# with a feature beyond this many standard deviations, a row's kernel is 0 at every landmark
+_FAR = 1e6
+# for at most this many differences, NumPy is faster than loading the compiled loop
+_FEW_DIFFERENCES = 10_000_000
+_BLOCK_ROWS = 128  # rows of a block, so few that their distances stay in the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plain:
     """The view that does not change the rows."""
 
-    name = "features as they are"  # shown to users
-    lifted = False  # whether the view adds features; all classes then share one covariance
+    name = "features as they are"  # the name that users see
+    lifted = False  # whether the view adds features, so that all classes share one covariance
     by_feature = True  # whether each feature of the view depends on one feature of the rows
 
     def apply(self, x: Array) -> Floats:
@@ -31,7 +33,7 @@ class Plain:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PowerTransformed:
-    """Each feature after the power transform that makes it most nearly Gaussian."""
+    """The features after the power transform that makes each one most nearly Gaussian."""
 
     transform: PowerTransform
     name = "Yeo–Johnson features"
@@ -45,7 +47,9 @@ class PowerTransformed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelFeatures:
-    """The features, and a kernel at landmark rows; a tied Gaussian on these is a kernel method.
+    """The features, and a kernel between each row and landmark rows.
+
+    A tied Gaussian classifier of these features is a kernel method.
 
     The Gaussian kernel exp(−½ |z − z'|² / ℓ²) is the same in all directions. The Laplace kernel
     exp(−Σ_j |z_j − z'_j| / ℓ) fits boundaries that are parallel to the axes.
@@ -56,8 +60,8 @@ class KernelFeatures:
     centre: Floats  # (d,)
     scale: Floats  # (d,)
     landmarks: Floats  # rows z = (x − centre) / scale  (m, d)
-    mixing: Floats | None  # makes kernel features uncorrelated; None: not mixed  (m, D)
-    width: float  # width of the kernel, in typical distances between rows
+    mixing: Floats | None  # a matrix that makes kernel features uncorrelated, or None  (m, D)
+    width: float  # width of the kernel as a multiple of the typical distance between rows
     kernel: Kernel = "Gaussian"
     lifted = True
     by_feature = False
@@ -78,7 +82,7 @@ class KernelFeatures:
         return float(self.width * typical)
 
     def unmixed(self) -> Self:
-        """Return the view that adds the kernel at each landmark, without mixing."""
+        """Return the view without mixing, with a kernel feature for each landmark."""
         return replace(self, mixing=None)
 
     def nearness(self, z: Floats) -> Floats:
@@ -100,7 +104,7 @@ class KernelFeatures:
         return np.asarray(np.exp(rows @ landmarks.T - half_b - half_a[:, None]))
 
     def apply(self, x: Array) -> Floats:
-        """Return [z, k(z)] for each row, shape (n, d + D)."""
+        """Return z and the kernel features of each row, shape (n, d + D)."""
         z = (self.below.apply(x) - self.centre) / self.scale
         near = self.nearness(z)
         if self.mixing is not None:
@@ -123,7 +127,7 @@ def city_blocks(rows: Floats, landmarks: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PiecewiseLinear:
-    """Each feature cut into pieces at quantiles: scores of a tied Gaussian are piecewise linear.
+    """Each feature cut into pieces at quantiles, so that linear scores become piecewise linear.
 
     Gorishniy, Rubachev & Babenko (2022), *NeurIPS* 35.
     """
@@ -148,15 +152,15 @@ class PiecewiseLinear:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Softened:
-    """The rows, with variance added to binary features, so that rare levels count less.
+    """The rows, unchanged, for a fit that adds variance to binary features.
 
     Shrinkage towards the diagonal does not depend on units, so it treats an indicator that is 1 in
-    ten rows like one that is 1 in a thousand rows. Adding the same variance to all indicators
-    shrinks rare levels most, as does a ridge penalty on the effects of levels.
+    ten rows like one that is 1 in a thousand rows. If all indicators get the same additional
+    variance, the coefficients of rare levels shrink most, as with a ridge penalty.
     """
 
     below: "View"
-    noise: Floats  # variance added to each feature  (d,)
+    noise: Floats  # variance that a fit adds to each feature  (d,)
     share: float  # the added variance as a share of the variance of a fair coin
     lifted = False
     by_feature = True
@@ -169,7 +173,7 @@ class Softened:
         )
 
     def apply(self, x: Array) -> Floats:
-        """Return the rows of the inner view with the added variance, shape (n, d)."""
+        """Return the rows of the inner view, shape (n, d)."""
         return self.below.apply(x)
 
 

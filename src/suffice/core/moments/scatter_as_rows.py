@@ -1,8 +1,8 @@
 """Scatter stored as the rows themselves, for tables with fewer rows than features.
 
-A table of 63 rows and 2,308 features holds fewer numbers than one scatter matrix of it. The rows
-can be added and removed exactly, and every model of such a table can be computed from the inner
-products of its rows.
+A table of 63 rows and 2,308 features holds fewer numbers than its scatter matrix. Rows can be added
+and removed exactly, and every model of such a table can be computed from the inner products of the
+rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from suffice.core.moments.two_sum import two_sum
 from suffice.errors import ForgetError
 from suffice.typing import Array, Codes, Floats
 
-# stored rows are converted to K matrices with at most this many numbers, else to one matrix
+# stored rows become K matrices if these have at most this many numbers, otherwise one matrix
 MOST_NUMBERS = 1 << 27
 
 
@@ -42,7 +42,7 @@ class ClassSums(NamedTuple):
 class RowScatter:
     """M_k = Σ w (x − μ_k)(x − μ_k)ᵀ, stored as the rows x of class k and their weights w.
 
-    Such sums contain the rows, so they are not private.
+    These sums contain the rows themselves, so they are not private.
     """
 
     rows: Array  # x, sorted by class  (r, d), float32 or float64
@@ -80,28 +80,28 @@ class RowScatter:
 
     @property
     def has_few_rows(self) -> bool:
-        """Whether there are fewer rows than features, so that their Gram matrix is smaller."""
+        """Whether there are fewer rows than features, so that the rows' Gram matrix is small."""
         return len(self.rows) < self.n_features
 
     @property
     def becomes(self) -> Literal["per-class", "pooled"]:
-        """The dense storage that replaces the rows once it holds fewer numbers."""
+        """The dense storage that replaces the rows when the rows hold more numbers."""
         n_numbers = self.n_classes * self.n_features**2
         return "per-class" if n_numbers <= MOST_NUMBERS else "pooled"
 
     @property
     def is_outgrown(self) -> bool:
-        """Whether the dense storage would hold fewer numbers."""
+        """Whether the rows hold more numbers than the dense storage would."""
         n_matrices = self.n_classes if self.becomes == "per-class" else 1
         return len(self.rows) > n_matrices * self.n_features
 
     def rows_of(self, k: int) -> slice:
-        """Return the slice of the rows of a class."""
+        """Return the slice of ``rows`` that holds the rows of class k."""
         lo, hi = np.searchsorted(self.codes, [k, k + 1])
         return slice(int(lo), int(hi))
 
     def centred(self, out: Floats | None = None) -> CentredRows:
-        """Return the rows minus their class means, in the first rows of ``out`` if given."""
+        """Return the rows minus their class means, written to the start of ``out`` if given."""
         z = np.empty(self.rows.shape) if out is None else out[: len(self.rows)]
         for k in np.unique(self.codes):
             block = self.rows_of(int(k))
@@ -132,7 +132,8 @@ class RowScatter:
 
     def _centre(self, block: slice, out: Floats) -> Floats:
         """Write the rows of a class minus their mean; return the mean minus the first row, (d,)."""
-        # subtract the first row first, so that no digits are lost if the mean is large
+        # subtract the first row before taking the mean, so that no digits are lost if the mean is
+        # large
         np.subtract(self.rows[block], self.rows[block.start], out=out, dtype=np.float64)
         share = self.row_weights[block] / self.row_weights[block].sum()
         offset = np.zeros(self.n_features)
@@ -168,7 +169,7 @@ class RowScatter:
 
     def by_class(self, change: Callable[[Array], Array]) -> RowScatter:
         """Return the scatter of other classes; ``change`` maps arrays with an entry per class."""
-        # apply it to the class numbers plus 1; the result is 0 for a class without rows
+        # apply ``change`` to class numbers plus 1; a class without rows gets 0
         sources = change(np.arange(1, self.n_classes + 1)) - 1
         places = [np.flatnonzero(self.codes == k) for k in sources]
         taken = np.concatenate([np.zeros(0, np.intp), *places])
@@ -194,11 +195,11 @@ class RowScatter:
         return replace(self, row_weights=factors[self.codes] * self.row_weights)
 
     def shifted(self, weights: Floats, deltas: Floats) -> RowScatter:  # noqa: ARG002
-        """Return the rows unchanged: their scatter includes the shift of the means."""
+        """Return the rows unchanged, since their scatter includes the shift of the means."""
         return self
 
     def plus(self, other: RowScatter) -> RowScatter:
-        """Return the rows of both."""
+        """Return these rows together with the rows of ``other``."""
         return RowScatter.of(
             rows=np.concatenate([self.rows, other.rows]),
             row_weights=np.concatenate([self.row_weights, other.row_weights]),
@@ -207,7 +208,7 @@ class RowScatter:
         )
 
     def minus(self, other: RowScatter) -> RowScatter:
-        """Return the rows without those of ``other``; raise if one of them is not found."""
+        """Return the rows without the rows of ``other``; raise if one of these is not found."""
         kept = np.ones(len(self.rows), bool)
         places: dict[bytes, list[int]] = {}
         precision = min(self.rows.dtype, other.rows.dtype)  # the lower of the two precisions
@@ -230,7 +231,7 @@ class RowScatter:
         )
 
     def _keys(self, precision: np.dtype[np.floating]) -> list[bytes]:
-        """Return a key for each row; equal rows have equal keys."""
+        """Return a key for each row, which is the same for equal rows."""
         # adding zero turns −0 into 0
         rows = self.rows.astype(precision) + np.zeros(1, precision)
         keys = []

@@ -1,4 +1,4 @@
-"""Bring moments of mixed tables to one schema, with the same levels and the same fill values.
+"""Conversion of moments of mixed tables to one schema, with common levels and fill values.
 
 Sums for a wider schema are the sums of x' = T x, where T reorders features and merges levels.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def same_schema(a: Moments, b: Moments) -> tuple[Moments, Moments]:
-    """Return both moments with all levels that either has; a new level has weight zero."""
+    """Return both moments with the union of their levels; a new level has weight zero."""
     a = _named_numbers(a, b.schema)
     b = _named_numbers(b, a.schema)
     if a.schema is None and b.schema is None:
@@ -50,7 +50,7 @@ def _level_weights(m: Moments, schema: Schema) -> Floats:
 
 
 def _named_numbers(m: Moments, schema: Schema | None) -> Moments:
-    """Give moments of numeric columns a schema if ``schema`` has indicators of missing numbers."""
+    """Return moments of numeric columns with a schema if ``schema`` has the same columns."""
     if m.schema is not None or schema is None or schema.categories:
         return m
     plain = Schema(tuple(Number(number.name) for number in schema.numbers))
@@ -70,7 +70,7 @@ def under_schema(m: Moments, schema: Schema) -> Moments:
     # x' = T x, where T has a zero row for each new level
     T = np.zeros((schema.n_features, m.schema.n_features))
     np.add.at(T, (new_features, old_features), 1.0)
-    # a missing x is filled with c' instead of c:  x' = x + (c' − c) · [x is missing]
+    # to fill a missing x with c' instead of c, compute x' = x + (c' − c) · [x is missing]
     filled = m.schema.filled
     fills = schema.fills[np.searchsorted(schema.filled, places[filled])]
     old_fills = fills_of(m.schema, m.power)
@@ -105,7 +105,7 @@ def under_schema(m: Moments, schema: Schema) -> Moments:
 
 
 def _sources(places: Codes, old: Schema, new: Schema) -> Codes:
-    """Return the old position of each numeric column of a wider schema, or −1 if it is new."""
+    """Return each numeric column's position in the old schema, or −1 if the column is new."""
     sources = np.full(new.n_numbers, -1)
     sources[places[: old.n_numbers]] = np.arange(old.n_numbers)
     return sources
@@ -124,7 +124,8 @@ def _mapped_squares(
     filled = old.filled
     places = old.places_in(new)[filled]
     squares = m.diagonals @ np.square(T).T
-    # Σ w (x − μ)(h − p) = w p (c − μ), where h indicates missing values, filled with c
+    # Σ w (x − μ)(h − p) = w p (c − μ), where h indicates the missing values, which are filled with
+    # c
     gaps = old_fills - m.means[:, filled] - m.means_low[:, filled]
     squares[:, places] += 2 * steps * _missing_weights(m, old) * gaps
     # Σ w (m − p)² = w p (1 − p) for an indicator m
@@ -158,7 +159,7 @@ def mapped(m: Moments, T: Floats) -> Moments:
 
 
 def fills_of(schema: Schema, power: PowerTransform | None) -> Floats:
-    """Return the fill values of missing numbers, transformed like the summed rows, (h,)."""
+    """Return the fill values of missing numbers, transformed as the summed rows were, (h,)."""
     if power is None:
         return schema.fills
     return np.asarray(power.select(schema.filled).apply(schema.fills[None])[0])
@@ -181,7 +182,7 @@ def mean_filled(m: Moments) -> Moments:
 
 
 def mean_filled_pair(a: Moments, b: Moments, sign: float) -> tuple[Moments, Moments]:
-    """Return aligned moments filled with the mean of a + b, or of a − b if ``sign`` is −1."""
+    """Return both moments, filled with the means of a + b, or of a − b if ``sign`` is −1."""
     filled_a, filled_b = _refilled([a, b], [1.0, sign])
     return filled_a, filled_b
 

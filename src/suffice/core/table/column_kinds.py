@@ -29,7 +29,7 @@ KIND_WORDS = ("gaussian", "categorical", *COUNT_WORDS)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountColumns:
-    """The columns that match one pattern; their counts have one distribution."""
+    """The columns that match one pattern, whose counts share one kind of distribution."""
 
     pattern: str
     kind: str  # "multinomial", "bernoulli" or "poisson"
@@ -38,16 +38,16 @@ class CountColumns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnKinds:
-    """The columns of a table, divided by their class-conditional distributions."""
+    """The columns of a table, divided by the kind of their class-conditional distribution."""
 
-    names: tuple[str, ...]  # names of all columns, or "x0", "x1", … if they have none
+    names: tuple[str, ...]  # names of all columns, "x0", "x1", … if columns have no names
     numbers: Codes  # positions of Gaussian and categorical columns
     categorical: tuple[str, ...]  # numeric columns that are read as levels
     counts: tuple[CountColumns, ...]
 
     @classmethod
     def of(cls, kinds: Mapping[str, str] | None, names: Sequence[str]) -> ColumnKinds:
-        """Return the kinds of these columns; those that match no pattern are Gaussian."""
+        """Return the kinds of columns; numeric columns that match no pattern are Gaussian."""
         check_kinds(kinds)
         pattern_of: dict[str, str] = {}
         matched: dict[str, list[int]] = {}
@@ -109,11 +109,13 @@ def check_kinds(kinds: object) -> None:
 
 
 def names_of_columns(X: Any, names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names of all columns: of the frame, or else ``names``, or else "x0", "x1", …."""
+    """Return the names of all columns, from the frame, or else ``names``, or else "x0", "x1", …."""
     columns = column_names(X)
     if columns is not None:
         return columns
-    if hasattr(X, "columns") and not callable(X.columns):  # its names are not text
+    if hasattr(X, "columns") and not callable(
+        X.columns
+    ):  # a frame whose column names are not text
         labels = tuple(str(name) for name in X.columns)
         refuse_twins(labels)
         return labels

@@ -19,7 +19,7 @@ _COMPILED_TYPES = frozenset(_READ_AS_THEY_ARE)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountRows:
-    """The non-zero cells of n rows, sorted by row and column; no cell occurs twice."""
+    """The non-zero cells of n rows, sorted by row and column, each cell once."""
 
     values: Array  # (cells,)
     columns: Array  # feature of each cell, int32 or int64  (cells,)
@@ -39,7 +39,7 @@ class CountRows:
 
     @classmethod
     def of_sparse(cls, X: Any) -> CountRows:
-        """Return the cells of a SciPy matrix or array of any format; add up repeated cells."""
+        """Return the cells of a sparse SciPy matrix of any format, with repeated cells added up."""
         if X.ndim != 2:
             raise InvalidInputError(
                 f"X must have two dimensions (rows, features), found shape {X.shape}: "
@@ -94,14 +94,14 @@ class CountRows:
         return CountRows.of_sparse(self.matrix()[rows])
 
     def matrix(self) -> Any:
-        """Return the rows as a sparse array of SciPy (n, d) that shares their memory."""
+        """Return the rows as a sparse SciPy array (n, d) that shares the memory of the cells."""
         from scipy.sparse import csr_array
 
         cells = (self.values, self.columns, self.starts)
         return csr_array(cells, shape=(self.n_rows, self.n_features))
 
     def presence(self, threshold: float) -> CountRows:
-        """Return rows with 1 for each count above the threshold, and without all other cells."""
+        """Return rows with 1 in place of each count above the threshold, and no other cells."""
         is_present = self.values > threshold
         kept_before = np.concatenate([[0], np.cumsum(is_present)])
         return CountRows(
@@ -130,7 +130,7 @@ class CountRows:
         self.refuse_cell(int(np.argmin(is_usable)), names)
 
     def require_finite(self, w: Floats | None = None) -> None:
-        """Raise if a cell is NaN or infinite; with weights ``w``, ignore rows with weight 0."""
+        """Raise if a cell is NaN or infinite, except in rows that have weight 0 in ``w``."""
         is_usable = np.isfinite(self.values)
         if is_usable.all():
             return
@@ -168,7 +168,7 @@ class CountRows:
 
 
 def summed(places: Codes, values: Array, n: int) -> Floats:
-    """Return an array (n,) with the sum of the values at each place."""
+    """Return an array (n,) with the sum of the values that have each place."""
     return np.bincount(places, values, n).astype(np.float64)
 
 
@@ -181,7 +181,7 @@ def _refuse_broken(csr: Any) -> None:
     """Raise if a column index lies outside the matrix; SciPy does not check this."""
     if not len(csr.indices):
         return
-    # as an unsigned integer, a negative index is very large: one pass finds both faults
+    # a negative index is very large as an unsigned integer: one comparison finds both faults
     unsigned = csr.indices.view(f"u{csr.indices.itemsize}")
     if int(unsigned.max()) >= csr.shape[1]:
         low = int(csr.indices.min())

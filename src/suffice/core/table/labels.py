@@ -1,4 +1,4 @@
-"""Labels: their checks, their codes, and the look-up of a label among the classes."""
+"""Checks of labels, codes of labels, and look-up of a label among the classes."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
@@ -15,14 +15,14 @@ from suffice.errors import InvalidInputError, InvalidParameterError, UnknownLabe
 from suffice.typing import Codes, Flags, Labels, LabelsLike
 
 Label = TypeVar("Label")
-_WIDEST_TABLE = 1 << 20  # integer labels with at most this range are counted, not sorted
+_WIDEST_TABLE = 1 << 20  # integer labels with a smaller range are counted instead of sorted
 _FEW = 4096  # for fewer labels, sorting is quicker than a dictionary
-_EXACT = 1 << 53  # floats cannot represent all integers above this one
+_EXACT = 1 << 53  # above this integer, floats cannot represent all integers
 SHOWN = 12  # number of labels that a message lists
 
 
 def encode(y: LabelsLike) -> tuple[Labels, Codes]:
-    """Return the sorted distinct labels (K,), and each row's position in them, (n,)."""
+    """Return the sorted distinct labels (K,), and the code of each row's label, (n,)."""
     text = encoded_text(y)
     if text is not None and text.has_label.all():
         return text.classes, text.codes
@@ -62,7 +62,7 @@ def label_array(y: LabelsLike) -> Labels:
 
 
 def _refuse_trailing_zeros(labels: Iterable[Any]) -> None:
-    """Raise if a label ends with a zero character, which NumPy drops: two labels could merge."""
+    """Raise if a label ends with a zero character: NumPy drops it, so that labels could merge."""
     for row, label in enumerate(labels):
         if isinstance(label, str) and label.endswith("\0"):
             raise InvalidInputError(
@@ -85,7 +85,7 @@ def has_label(y: LabelsLike) -> Flags:
 
 
 def union(a: Labels, b: Labels) -> Labels:
-    """Return the sorted union of two sets of labels; raise if conversion made two labels equal."""
+    """Return the sorted union of two sets of labels; raise if a common type would merge labels."""
     if not len(a):
         return b
     if not len(b):
@@ -96,7 +96,7 @@ def union(a: Labels, b: Labels) -> Labels:
 
 
 def _of_one_kind(a: Labels, b: Labels) -> tuple[Labels, Labels]:
-    """Return labels of two numeric types as one type that represents all of them exactly."""
+    """Return labels of two numeric types in one type that represents all labels exactly."""
     kinds = {a.dtype.kind, b.dtype.kind}
     if "U" in kinds:
         _refuse(a, b, "text on one side and numbers on the other")
@@ -143,7 +143,7 @@ def _encode_integers(y: Labels) -> tuple[Labels, Codes]:
     high = int(y.max())
     if high - low >= min(_WIDEST_TABLE, max(1024, 4 * len(y))):
         return _encode_by_sorting(y)
-    # in int8, 127 − (−128) would overflow
+    # widen short integers, since 127 − (−128) would overflow in int8
     wide = y if y.dtype.itemsize == 8 else y.astype(np.int64)
     first = wide.dtype.type(low)
     offsets = (wide - first).astype(np.intp, copy=False)
@@ -225,7 +225,7 @@ def _unboxed(y: Labels) -> Labels:
 
 
 def positions(classes: LabelsLike) -> dict[object, int]:
-    """Return the code of each label."""
+    """Return a mapping from label to code."""
     return {label: code for code, label in enumerate(np.asarray(classes).tolist())}
 
 
@@ -290,12 +290,12 @@ def _can_be_sorted_together(a: Labels, b: Labels) -> bool:
         return True
     if not kinds <= set("iubf"):
         return False
-    # NumPy would compare signed with unsigned 64-bit integers as floats
+    # NumPy would convert signed and unsigned 64-bit integers to floats to compare them
     return kinds != {"i", "u"} or np.result_type(a, b).kind != "f"
 
 
 def label_written(text: str, classes: LabelsLike) -> Hashable:
-    """Return the class that was written as text, such as on a command line."""
+    """Return the class whose text form is ``text``, for labels on a command line."""
     label_of: dict[str, Hashable] = {
         str(label): label for label in np.asarray(classes).tolist()
     }
@@ -322,7 +322,7 @@ def values_by_class(
     *,
     where: str,
 ) -> list[float]:
-    """Return the values of a mapping in the order of the classes; each class must have one."""
+    """Return the values of a mapping in the order of the classes; raise if a class has none."""
     code_of_label = positions(classes)
     value_of_code = {}
     for label, value in values.items():
@@ -337,7 +337,7 @@ def values_by_class(
 
 
 def _hint(label: object, labels: Iterable[object]) -> str:
-    """Return the end of an error message: all classes, and the most similar one."""
+    """Return the end of an error message with the most similar class and all classes."""
     texts = [name for name in labels if isinstance(name, str)]
     near = get_close_matches(label, texts, n=1) if isinstance(label, str) else []
     if near:

@@ -1,4 +1,4 @@
-"""Arrays and frames: convert them to a numeric matrix, check them, and take rows of them."""
+"""Conversion of arrays and frames to a numeric matrix, checks, and selection of rows."""
 
 from collections.abc import Sequence
 from typing import Any, NoReturn, TypeAlias, TypeVar
@@ -10,19 +10,19 @@ from suffice.core.text.lists import quote, quoted
 from suffice.errors import InvalidInputError, InvalidParameterError
 from suffice.typing import Array, Codes, Flags, Floats, WeightsLike
 
-# (n, d) of float64, float32 or integers, in any memory order; may be another library's array
+# rows (n, d) of float64, float32 or integers, in any memory order, perhaps on a device
 Matrix: TypeAlias = Any
 V = TypeVar("V")
-# prefixes of the names of numeric types in polars and pyarrow
+# the beginnings of the names of numeric types in polars and pyarrow
 _NUMERIC_TYPES = ("int", "uint", "float", "double", "half", "decimal", "null")
 _BLOCK_ROWS = 4096  # number of rows that are searched at once for NaN and infinity
-_MANY_CELLS = 200_000  # with fewer cells, compiled loops do not pay
+_MANY_CELLS = 200_000  # with fewer cells, NumPy is faster than loading the compiled loops
 
 
 def as_matrix(x: object) -> tuple[Matrix, tuple[str, ...] | None]:
-    """Return the rows as a numeric array, and the column names; a numeric array is not copied.
+    """Return the rows as a numeric array, and the column names.
 
-    A masked cell of a NumPy array becomes NaN, a missing value.
+    A numeric array is not copied. A masked cell of a NumPy array becomes NaN, a missing value.
     """
     names = column_names(x)
     matrix = unmasked(x) if isinstance(x, np.ndarray) else _frame_to_numpy(to_numpy(x))
@@ -42,7 +42,7 @@ def as_matrix(x: object) -> tuple[Matrix, tuple[str, ...] | None]:
 
 
 def unmasked(values: V) -> V | Array:
-    """Return a masked array as a plain one: masked numbers become NaN, other cells None."""
+    """Return a masked array as a plain array, with NaN for masked numbers and None for others."""
     if not isinstance(values, np.ma.MaskedArray):
         return values
     if not np.ma.is_masked(values):
@@ -84,7 +84,7 @@ def pandas_kind(dtype: object) -> str:
 
 
 def coded_columns(X: Any) -> tuple[str, ...]:
-    """Return the names of numeric and date columns that are stored as categories."""
+    """Return the names of columns of numbers or dates that the frame stores as categories."""
     if hasattr(X, "iloc"):
         dtypes = X.dtypes.items()
     elif hasattr(X, "column_names") and hasattr(getattr(X, "schema", None), "types"):
@@ -105,7 +105,7 @@ def has_missing(x: Matrix) -> bool:
     if x.dtype.kind != "f":
         return False
     with np.errstate(invalid="ignore", over="ignore"):
-        # the sum is quick, and NaN if any number is NaN; ∞ − ∞ also gives NaN, so check again
+        # the sum, which is quick, is NaN if any number is NaN, but also for ∞ − ∞: check again
         return bool(np.isnan(x.sum()) and np.isnan(x).any())
 
 
@@ -115,11 +115,11 @@ def is_by_column(x: Array) -> bool:
 
 
 def missing_bits(x: Array, dtype: str) -> Array:
-    """Return the missing columns of each row as the bits of unsigned integers, (n, words)."""
+    """Return bits that mark the missing columns of each row, in unsigned integers (n, words)."""
     n_rows, n_columns = x.shape
     n_words = max(-(-n_columns // (8 * np.dtype(dtype).itemsize)), 1)
     words = np.zeros((n_rows, n_words), dtype)
-    marks = words.view(np.uint8)  # byte 0 holds columns 0 … 7, whatever the byte order
+    marks = words.view(np.uint8)  # byte 0 holds columns 0 … 7 on every machine
     if x.size < _MANY_CELLS or x.dtype.kind != "f":
         bits = np.packbits(np.isnan(x), axis=1, bitorder="little")
         marks[:, : bits.shape[1]] = bits
@@ -190,7 +190,7 @@ def _as_real(weight: Array) -> Floats:
 
 
 def _refuse_extreme(w: Floats) -> None:
-    """Raise if the sum of weights overflows, or if all weights are too small for full precision."""
+    """Raise if the sum of weights overflows, or if no weight is a normal number."""
     largest = w.max()
     if largest < np.finfo(np.float64).tiny:
         raise InvalidInputError(
@@ -211,7 +211,7 @@ def refuse_nonfinite(
     names: tuple[str, ...] | None,
     weight: Floats | None = None,
 ) -> None:
-    """Raise if a row with positive weight holds NaN or infinity; the error names the first cell."""
+    """Raise an error that names the first NaN or infinity in rows with positive weight, if any."""
     for lo in range(0, len(x), _BLOCK_ROWS):
         block = x[lo : lo + _BLOCK_ROWS]
         unusable = ~np.isfinite(block)
@@ -256,7 +256,7 @@ def taken(table: Any, rows: Codes) -> Any:
         return table.iloc[rows]
     if type(table).__module__.startswith("pyarrow"):
         return table.take(rows)
-    if hasattr(table, "tocsr"):  # some sparse formats cannot be indexed by row
+    if hasattr(table, "tocsr"):  # convert, since some sparse formats cannot be indexed by row
         return table.tocsr()[rows]
     if is_foreign(table):
         xp = namespace(table)
@@ -277,7 +277,7 @@ def is_complete(table: Any) -> Flags:
         frame = pl.DataFrame(table).with_columns(pl.selectors.float().fill_nan(None))
         complete = np.ones(len(frame), bool)
         for column in frame:
-            # Methods of a series take some names of columns for patterns.
+            # rename the column, since methods of a series read some names as patterns
             complete &= column.alias("values").is_not_null().to_numpy()
         return complete
     if hasattr(table, "toarray"):  # sparse
@@ -300,7 +300,7 @@ def column_position(
     n: int,
     what: str = "column",
 ) -> int:
-    """Return the position of a column given by name or by position; −1 is the last of n."""
+    """Return the position of a column of n, given by name or by position; −1 is the last one."""
     is_truth_value = isinstance(column, bool)
     if isinstance(column, (int, np.integer)) and not is_truth_value and -n <= column < n:
         return int(column) % n
@@ -316,7 +316,7 @@ def column_position(
 
 
 def column_names(x: object) -> tuple[str, ...] | None:
-    """Return the names of the columns, or None if some name is not text or there are none."""
+    """Return the names of the columns, or None unless all columns have text names."""
     names = getattr(x, "column_names", getattr(x, "columns", None))
     if names is None or callable(names):
         return None

@@ -1,4 +1,4 @@
-"""Frames with columns of any kind: find each column's kind and read it as numbers or levels."""
+"""Reading of frames with columns of any kind, each as numbers or as levels."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
@@ -29,14 +29,15 @@ from suffice.errors import (
 )
 from suffice.typing import Array, Codes, Floats
 
-_SHORT = 256  # in columns with more cells, a frame library finds the levels more quickly
-_FEW_LEVELS = 20  # up to this number, levels are counted one by one
-_FEW = 50  # in fewer rows, all texts may differ by chance
-DAY = 86_400e6  # microseconds; times in nanoseconds end in 2262
+# columns with more cells are passed to a frame library, which finds levels more quickly
+_SHORT = 256
+_FEW_LEVELS = 20  # at most this many levels are counted one by one
+_FEW = 50  # in fewer rows, even the levels of a category may all differ
+DAY = 86_400e6  # a day in microseconds, since times in nanoseconds end in 2262
 
 
 class Levels(NamedTuple):
-    """A text or Boolean column: its distinct values, and each row's code, −1 if empty."""
+    """The distinct values of a text or Boolean column, and the code of each row, −1 if empty."""
 
     levels: list[str]
     codes: LevelCodes  # (n,)
@@ -61,10 +62,10 @@ def read(
     missing: str = "marginal",
     names: Sequence[str] | None = None,
 ) -> MixedRows:
-    """Return the rows of a frame; ``schema`` is by default derived from the frame.
+    """Return the rows of a frame under a schema, by default derived from the frame.
 
     ``missing="indicator"`` fills missing numbers with the mean of their column, and adds an
-    indicator of them.
+    indicator of missing values.
     """
     if schema is not None:
         column_names, columns = _columns(X, schema.names)
@@ -87,7 +88,7 @@ def _values_under(
     names: list[str],
     columns: Sequence[object],
 ) -> list[Floats | Levels | None]:
-    """Return the values of each column of the schema, or None if the column is left out."""
+    """Return the values of each column of the schema, or None for a column that is left out."""
     column_of = dict(zip(names, columns, strict=True))
     used = [c for c in schema.columns if not isinstance(c, LeftOut)]
     lacking = [c.name for c in used if c.name not in column_of]
@@ -155,12 +156,12 @@ def _described(
 
 
 def is_free_text(n_levels: int, n_values: int) -> bool:
-    """Return whether nearly all texts differ, so that a model cannot learn from them."""
+    """Return whether nearly all texts differ, so that a model cannot learn from levels."""
     return n_values >= _FEW and n_levels > max(MOST_LEVELS, 0.9 * n_values)
 
 
 def category_of(name: str, value: Levels) -> Category:
-    """Return the category of a column; if it has very many levels, rare ones are merged."""
+    """Return the category of a column, with rare levels merged if there are very many."""
     counts = value.counts.astype(np.float64)
     has_empty = value.counts.sum() < len(value.codes)
     return category_of_counts(name, value.levels, counts, has_empty=bool(has_empty))
@@ -173,7 +174,7 @@ def category_of_counts(
     *,
     has_empty: bool,
 ) -> Category:
-    """Return the category of levels and their counts of rows; rare ones of many are merged."""
+    """Return a category, given levels and their counts, with rare levels merged if very many."""
     order = sorted(range(len(levels)), key=levels.__getitem__)
     levels = tuple(levels[j] for j in order)
     column = Category(name, levels, missing=has_empty).capped(counts[order])
@@ -204,7 +205,7 @@ def twins(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _columns(X: Any, names: Sequence[str] | None) -> tuple[list[str], Sequence[object]]:
-    """Return the names of the columns, and the columns; an array takes its names from ``names``."""
+    """Return the names of the columns, for an array ``names``, and the columns."""
     if hasattr(X, "iloc"):
         frame_names = [str(name) for name in X.columns]
         columns = [X.iloc[:, j] for j in range(len(frame_names))]
@@ -235,7 +236,7 @@ def levels_of(column: object) -> Levels:
 
 
 def _values(column: object, *, as_levels: bool) -> Floats | Levels:
-    """Return a column as floats (n,), NaN where it is empty, or as levels."""
+    """Return a column as floats (n,), with NaN for empty cells, or as levels."""
     if isinstance(column, np.ndarray):
         return _array_values(column, as_levels=as_levels)
     if hasattr(column, "iloc"):
@@ -272,7 +273,7 @@ def _pandas_values(column: Any, *, as_levels: bool) -> Floats | Levels:
     if kind == "number" and not as_levels:
         if isinstance(column.dtype, np.dtype):
             numbers: Floats = column.to_numpy(np.float64)
-        else:  # pandas' own types have NA
+        else:  # types of pandas have NA for missing values
             numbers = column.to_numpy(np.float64, na_value=np.nan)
         return numbers
     if hasattr(column, "cat"):
@@ -285,7 +286,7 @@ def _pandas_values(column: Any, *, as_levels: bool) -> Floats | Levels:
         ) from error
     distinct = uniques.tolist()
     if distinct and not as_levels and are_numbers(distinct):
-        # code −1, a missing value, takes the last entry
+        # the code −1 of a missing value selects the last entry
         return np.asarray(np.array([*map(float, distinct), np.nan])[codes])
     types = {type(value) for value in distinct}
     if len(types) == 1 and isinstance(distinct[0], (date, time, timedelta)):
@@ -306,7 +307,7 @@ def _polars_values(column: Any, *, as_levels: bool) -> Floats | Levels:
     import polars as pl
 
     name = column.name
-    # methods of a polars series would read some column names as patterns
+    # rename the column, since methods of a polars series read some names as patterns
     column = column.alias("values")
     dtype = column.dtype
     if dtype.is_temporal():
@@ -337,12 +338,13 @@ def _polars_values(column: Any, *, as_levels: bool) -> Floats | Levels:
 
 
 def _categorical_levels(column: Any) -> Levels:
-    """Return a categorical column of polars as levels, from polars' numbers of the categories."""
+    """Return a categorical column of polars as levels, computed from its physical codes."""
     import polars as pl
 
     numbers = column.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
     present = np.flatnonzero(np.bincount(numbers + 1)[1:])
-    # one row with each number, and the code of each number; missing values take the last entry
+    # a row with each number, and the code of each number; −1, a missing value, selects the last
+    # entry
     row_of = np.zeros(present.max(initial=-1) + 2, np.intp)
     row_of[numbers] = np.arange(len(numbers))
     code_of = np.full(len(row_of), -1, np.int32)
@@ -351,7 +353,7 @@ def _categorical_levels(column: Any) -> Levels:
 
 
 def _short_levels(values: Sequence[str | None]) -> Levels:
-    """Return a short list of texts as levels, 100 times as fast as a frame library."""
+    """Return a short list of texts as levels, more quickly than a frame library does."""
     code_of: dict[str, int] = {}
     codes = np.empty(len(values), np.int32)
     for row, value in enumerate(values):
@@ -366,7 +368,7 @@ def _levels(levels: list[str], codes: LevelCodes) -> Levels:
 def _rows_of_codes(codes: LevelCodes, n_levels: int) -> Codes:
     """Return the number of rows with each of the codes 0 … L − 1, (L,)."""
     if codes.itemsize == 1 and n_levels <= _FEW_LEVELS:
-        # comparing bytes is quicker than converting them to wide integers for np.bincount
+        # comparing bytes is quicker than np.bincount, which converts bytes to wide integers
         return np.array([np.count_nonzero(codes == code) for code in range(n_levels)], np.intp)
     return np.bincount(codes + 1, minlength=n_levels + 1)[1:]
 
@@ -385,7 +387,7 @@ def _time_values(name: object, times: Array, *, as_levels: bool) -> Floats | Lev
 
 
 def _used_levels(distinct: Sequence[object], codes: LevelCodes) -> Levels:
-    """Return levels as text, without the levels that no row has."""
+    """Return the levels, as text, that some row has, and the codes of the rows."""
     n_rows = _rows_of_codes(codes, len(distinct))
     code_of: dict[str, int] = {}
     new_codes = []
@@ -394,13 +396,13 @@ def _used_levels(distinct: Sequence[object], codes: LevelCodes) -> Levels:
         new_codes.append(code_of.setdefault(_level(value), len(code_of)) if n else -1)
     if new_codes == list(range(len(new_codes))):
         return Levels(list(code_of), codes, n_rows)
-    # code −1, a missing value, takes the last entry
+    # the code −1 of a missing value selects the last entry
     table = np.array([*new_codes, -1], np.int32)
     return _levels(list(code_of), table[codes])
 
 
 def _level(value: object) -> str:
-    """Return a level as text; equal numbers and equal dates of different types agree."""
+    """Return a level as text, the same for equal numbers and equal dates of different types."""
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     if isinstance(value, (float, np.floating, Decimal)):
@@ -423,7 +425,7 @@ def _categorical_names(
     categorical: Sequence[int | str] | str | None,
     names: Sequence[str],
 ) -> Collection[str]:
-    """Return the names of columns that are given by name or by position; −1 is the last."""
+    """Return the names of columns given by name or by position, where −1 is the last column."""
     if categorical is None:
         return ()
     columns = [categorical] if isinstance(categorical, str) else categorical

@@ -1,4 +1,4 @@
-"""A text column as rows of word counts."""
+"""Rows of word counts from a text column."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORD = re.compile(r"\b\w\w+\b")
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, in lower case and in their order."""
+    """Return the words of a text, in lower case and in the order of the text."""
     return _WORD.findall(text.lower())
 
 
@@ -42,7 +42,7 @@ class TextColumn:
 
     @property
     def schema(self) -> Schema:
-        """The schema of a table with this column; it accepts any text."""
+        """The schema of a table with this column, which accepts any text."""
         return Schema((Category(self.name, (), other=True),))
 
     def rows(self, X: RowsLike) -> CountRows:
@@ -56,7 +56,7 @@ class TextColumn:
             columns.extend(position[word] for word in words_of(text) if word in position)
             starts.append(len(columns))
         shape = (len(starts) - 1, len(self.vocabulary))
-        # a word that occurs twice gives two cells of 1, which are added up
+        # a word that occurs twice gives two cells of 1, which ``of_sparse`` adds up
         cells = (
             np.ones(len(columns)),
             np.array(columns, np.int64),
@@ -66,7 +66,7 @@ class TextColumn:
 
 
 def texts_of(X: Any, name: str) -> list[str]:
-    """Return the texts of a frame's column or of a sequence; a missing text becomes empty."""
+    """Return the texts of a column of a frame, or of a sequence, with "" for missing texts."""
     cells = X
     columns = getattr(X, "columns", None)
     if columns is not None:
