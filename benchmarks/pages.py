@@ -354,7 +354,9 @@ def caveats_of_page(report: Report, page: str, terminal: str) -> list[str]:
     document = json.loads(report.write("json"))
     missing = []
     for text in re.findall(r'<p class="caution">(.*?)</p>', page):
-        caveat = unescape(text).replace("\N{NO-BREAK SPACE}", " ")
+        caveat = unescape(re.sub(r"</?span[^>]*>", "", text)).replace(
+            "\N{NO-BREAK SPACE}", " "
+        )
         told = [each.replace("\N{NO-BREAK SPACE}", " ") for each in document["caveats"]]
         if caveat not in told:
             missing.append(f"JSON lacks the caveat {caveat!r}")

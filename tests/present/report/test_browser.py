@@ -306,6 +306,12 @@ def test_an_option_of_a_command_stays_on_one_line_and_code_is_escaped():
     )
 
 
+def test_an_option_in_a_sentence_stays_on_one_line(iris_report):
+    page = iris_report.write("html")
+    assert 'suffice report <span class="whole">--against</span>' in page
+    assert "suffice report --against" in iris_report.write("md")
+
+
 def test_numbers_of_small_drawings_are_large_enough_to_read(browser, many_report, tmp_path):
     many_report.save(tmp_path / "page.html")
     page = browser.page()

@@ -180,7 +180,7 @@ def _with_joined_sign(heading: str) -> str:
 
 
 def code(text: str) -> Markup:
-    """Return code in which an option such as -o stays on one line."""
+    """Return code, or a sentence with code, in which an option such as -o stays on one line."""
     return Markup(_OPTION.sub(r'<span class="whole">\g<0></span>', str(escape(text))))
 
 
