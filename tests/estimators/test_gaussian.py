@@ -175,8 +175,8 @@ def test_costs_and_reject_choose_the_action_of_least_expected_cost(iris):
         ({"priors": [1.5, -0.25, -0.25]}, SufficeError, "at least 0"),
         ({"costs": {("rose", "setosa"): 1}}, UnknownLabelError, "rose"),
         ({"costs": np.ones((2, 2))}, SufficeError, "shape"),
-        ({"shrinkage": 1.5}, InvalidParameterError, r"\[0, 1\]"),
-        ({"pooling": -0.1}, InvalidParameterError, r"\[0, 1\]"),
+        ({"shrinkage": 1.5}, InvalidParameterError, "from 0 to 1"),
+        ({"pooling": -0.1}, InvalidParameterError, "from 0 to 1"),
         ({"temperature": 0}, InvalidParameterError, "temperature must be a positive"),
     ],
 )

@@ -142,7 +142,7 @@ def test_the_seed_decides():
         ({"tied": "all"}, "tied must be one of False, True, 'class'"),
         ({"prior_rows": -1}, "prior_rows must be a finite number"),
         ({"n_init": 0}, "n_init must be an integer"),
-        ({"priors": "even"}, "priors='even'"),
+        ({"priors": "even"}, "got 'even'"),
     ],
 )
 def test_wrong_settings_are_named(settings, said):
