@@ -103,9 +103,10 @@ def _check_emptied(total: Moments, part: Moments) -> None:
         if difference is not None:
             k, j = difference
             raise ForgetError(
-                f"cannot forget all rows of class {total.classes[k].item()!r}: their mean in "
-                f"column {column_name(total.feature_names, j)} is {total.means[k, j]:.12g}, not "
-                f"{part.means[k, j]:.12g}, so some of them were never added"
+                f"cannot forget these rows: they are as many as class {total.classes[k].item()!r} "
+                f"has, but their mean in column {column_name(total.feature_names, j)} is "
+                f"{part.means[k, j]:.12g} and that of the class is {total.means[k, j]:.12g}. Some "
+                "of these rows were never added: pass only rows that were added"
             )
 
 

@@ -104,9 +104,10 @@ def _refuse_other_columns(before: Incomplete, removed: Incomplete, m: Moments) -
         return
     k, j = other
     raise ForgetError(
-        f"cannot forget all numbers of column {column_name(m.feature_names, j)} of class "
-        f"{m.classes[k].item()!r}: their mean is {total.means[k, j]:.12g}, not "
-        f"{part.means[k, j]:.12g}, so some of them were never added"
+        "cannot forget these rows: they hold as many numbers of column "
+        f"{column_name(m.feature_names, j)} as class {m.classes[k].item()!r} has, but their mean "
+        f"is {part.means[k, j]:.12g} and that of the class is {total.means[k, j]:.12g}. Some of "
+        "these numbers were never added: pass only rows that were added"
     )
 
 
