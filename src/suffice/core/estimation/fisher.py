@@ -1,7 +1,7 @@
 """Fisher's discriminant coordinates: the directions that separate the classes most."""
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 
@@ -62,8 +62,8 @@ class DiscriminantSpace:
 
     def project(self, x: Floats) -> Floats:
         """Return the coordinates of each row, shape (n, r), on the device that holds the rows."""
-        # type: ignore[no-any-return]
-        return (x - constants_like(self.centre, x)) @ constants_like(self.scalings, x)
+        projected = (x - constants_like(self.centre, x)) @ constants_like(self.scalings, x)
+        return cast(Floats, projected)
 
     @property
     def loadings(self) -> Floats:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 WIDEST = 22  # most letters of a label in a legend or on an axis
 _LONGEST_QUOTE = 80  # most letters of a cell, label or name in a message
@@ -32,8 +33,8 @@ def labels_of_one_type(labels: Sequence[object]) -> list[object]:
     if len(types) < 2:
         return cells
     if types == {int, float}:
-        # type: ignore[arg-type]
-        return [None if label is None else float(label) for label in cells]
+        numbers = cast(list[float | None], cells)
+        return [None if number is None else float(number) for number in numbers]
     return [None if label is None else str(label) for label in cells]
 
 
