@@ -9,7 +9,7 @@ from suffice.discriminative.perceptron import (
     State,
     batch_pass,
     criterion,
-    direct,
+    direct_rule,
     learn,
     margin,
     n_errors,
@@ -69,7 +69,7 @@ def test_a_stochastic_pass_follows_the_rule_row_by_row():
     assert state.n_updates == wrong
 
 
-@pytest.mark.parametrize("rule", [one_against_rest, direct])
+@pytest.mark.parametrize("rule", [one_against_rest, direct_rule])
 def test_the_compiled_rule_is_the_plain_one(rule):
     x, codes = clusters(3, spread=1.5, n=200)
     start = before(rng().normal(size=(3, 3)))
@@ -83,7 +83,7 @@ def test_the_compiled_rule_is_the_plain_one(rule):
 
 def test_the_direct_rule_moves_the_right_class_and_its_best_rival():
     scores = np.array([[1.0, 0.0], [2.0, 0.0], [1.5, -1.0]])
-    c = direct(scores, np.array([0, 0]))
+    c = direct_rule(scores, np.array([0, 0]))
     # row 0: class 0 loses to 1; row 1: a tie with class 1 is a mistake too
     np.testing.assert_array_equal(c, [[1, 1], [-1, -1], [0, 0]])
 
@@ -108,7 +108,7 @@ def test_mistakes_stay_within_novikoffs_bound(seed):
 
 
 @pytest.mark.parametrize("learning", ["batch", "stochastic"])
-@pytest.mark.parametrize("rule", [one_against_rest, direct])
+@pytest.mark.parametrize("rule", [one_against_rest, direct_rule])
 def test_separated_clusters_are_learnt_by_every_rule(learning, rule):
     x, codes = clusters(3, seed=4)
     one_pass = batch_pass if learning == "batch" else partial(stochastic_pass, rng=rng())

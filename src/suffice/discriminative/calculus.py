@@ -1,4 +1,4 @@
-"""Numerical checks of calculus: gradients by finite differences, convexity by midpoints."""
+"""Numerical checks of gradients, by finite differences, and of convexity, by midpoints."""
 
 from collections.abc import Callable
 
@@ -60,7 +60,7 @@ def convexity_gap(
     """Return ½ (f(a) + f(b)) − f(½ (a + b)) for pairs of points, (n,).
 
     A continuous function is convex if and only if no pair has a negative gap. One negative gap
-    shows that it is not; many positive ones only suggest that it is.
+    shows that the function is not convex; many positive gaps only suggest that it is.
 
     Parameters
     ----------

@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     ParameterPair = tuple[int | str, int | str]  # names or positions of two parameters
-    Window = tuple[tuple[float, float], ...]  # (low, high) of each parameter that is drawn
+    Window = tuple[tuple[float, float], ...]  # (low, high) for each parameter that is drawn
 
 
 _FLAT = 1e-4  # a smaller gradient norm counts as zero
-_LOWER = 1e-9  # a smaller relative fall of the loss is a rounding error
+_LOWER = 1e-9  # a smaller relative decrease of the loss is a rounding error
 
 
 class PathPoint(NamedTuple):
-    """Parameters that a descent visited, with the loss and its gradient there."""
+    """A point that a descent visited, with the loss and the norm of the gradient at the point."""
 
     parameters: Floats
     loss: float
     gradient_norm: float
-    step_size: float  # of the step that led here; 0 at the start
+    step_size: float  # size of the step that led to this point; 0 at the start
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DescentPath:
-    """The points that a solver visited, from the start on.
+    """The points that a solver visited, beginning with the start.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class DescentPath:
     gradient_norms: Floats  # (T,)
     step_sizes: Floats  # (T,): 0 at the start
     names: tuple[str, ...]  # (p,)
-    loss: Callable[[Floats], float]  # the loss at any parameters  (p,)
+    loss: Callable[[Floats], float]  # the loss as a function of the parameters  (p,)
 
     @classmethod
     def along(
@@ -79,10 +79,10 @@ class DescentPath:
 
     @property
     def is_stalled(self) -> bool:
-        """Whether the path ends where the gradient is zero but the loss is lower nearby.
+        """Whether the gradient is zero at the end of the path, but the loss is lower nearby.
 
-        The loss is searched along each parameter, up to a tenth of its size, or of one if it is
-        smaller.
+        The search for a lower loss varies each parameter by up to a tenth of its absolute value, or
+        by a tenth if the absolute value is less than one.
         """
         if self.gradient_norms[-1] > _FLAT:
             return False
@@ -114,7 +114,7 @@ class DescentPath:
     ) -> Figure:
         """Return a figure of the loss and the gradient at each step, and of the path over the loss.
 
-        ``window`` is (low, high) of each parameter that is drawn, by default around the path.
+        ``window`` holds (low, high) for each parameter that is drawn, by default around the path.
         """
         from suffice.present.plots.paths import descent_figure
 
@@ -131,7 +131,7 @@ class DescentPath:
         return descent_animation(self, self.pair(parameters), n_frames)
 
     def pair(self, parameters: ParameterPair | None) -> tuple[int, ...]:
-        """Return the positions of the parameters to draw: two, or the only one."""
+        """Return the positions of the parameters to draw: two, or one if there is only one."""
         if parameters is None:
             return tuple(range(min(2, len(self.names))))
         n = len(self.names)
@@ -143,7 +143,7 @@ class DescentPath:
         return chosen
 
     def section(self, axes: tuple[int, ...], grids: list[Floats]) -> Floats:
-        """Return the loss over a grid of some parameters; the others keep their last values."""
+        """Return the loss over a grid of some parameters; the others have their last values."""
         mesh = np.meshgrid(*grids)
         points = np.tile(self.parameters[-1], (mesh[0].size, 1))
         for axis, values in zip(axes, mesh, strict=True):
@@ -159,9 +159,9 @@ def descend(
     n_steps: int = 100,
     names: Sequence[str] | None = None,
 ) -> DescentPath:
-    """Return the path of plain gradient descent w ← w − η ∇f(w), for convex f or not.
+    """Return the path of plain gradient descent w ← w − η ∇f(w), where f need not be convex.
 
-    If a descent stalls at a zero gradient that is not a minimum, a warning says so.
+    A warning says if the descent ends at a zero gradient that is not a minimum.
 
     Parameters
     ----------
@@ -170,8 +170,8 @@ def descend(
     start : array (p,)
         First parameters.
     learning_rate : float or function
-        η, or η_t as a function of the step t = 0, 1, …. If it is too large the loss rises, and the
-        path ends where the loss is not finite.
+        η, or η_t as a function of the step t = 0, 1, …. If the learning rate is too large, the loss
+        increases, and the path ends where the loss is not finite.
     n_steps : int
         Number of steps.
     names : sequence of p names, optional

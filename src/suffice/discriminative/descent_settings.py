@@ -1,4 +1,4 @@
-"""Settings of the descent of logistic regression: values for ``LogisticRegression(solver=…)``."""
+"""Settings of descents, for the parameter ``solver`` of ``LogisticRegression``."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
@@ -20,23 +20,23 @@ StartWord: TypeAlias = Literal["lda", "zero", "random", "last"]
 _NEWTON_METHODS = ("auto", "newton", "quasi-newton")
 _GRADIENT_METHODS = ("gd", "sgd", "averaged-sgd")
 _STARTS = ("lda", "zero", "random", "last")
-_BATCH_SIZE = 32  # batch size of "averaged-sgd", unless the user gives one
+_BATCH_SIZE = 32  # default batch size of "averaged-sgd"
 
 
 @dataclass(frozen=True)
 class NewtonDescent:
-    """Newton or quasi-Newton steps, with their start and a record of the descent.
+    """Settings of Newton or quasi-Newton steps: the method, the start and the record.
 
     Parameters
     ----------
     method : {"auto", "newton", "quasi-newton"}, default="auto"
-        Newton steps, or quasi-Newton steps for many classes and features; "auto" chooses by their
-        number.
+        The kind of steps. "auto" takes Newton steps if there are few classes and features,
+        otherwise quasi-Newton steps.
     start : {"lda", "zero", "random", "last"}, default="lda"
-        First parameters: those of linear discriminant analysis, zeros, normal numbers, or the
-        coefficients of the last fit, if it had the same classes and features.
+        First parameters: those of linear discriminant analysis, zeros, random normal numbers, or
+        the coefficients of the last fit if that had the same classes and features.
     standardize : bool, default=True
-        Whether the solver works in standard units; the minimum is the same.
+        Whether the solver works in standard units, which do not change the minimum.
     record : bool, default=False
         Whether to keep the descent in ``path_``, with a reference to the rows.
 
@@ -61,7 +61,7 @@ class NewtonDescent:
         require_word(self.start, _STARTS, "start")
 
     def solver(self) -> Solver | None:
-        """Return the solver; None leaves the choice to the size of the problem."""
+        """Return the solver, or None if the size of the problem decides."""
         if self.method == "newton":
             return Newton()
         if self.method == "quasi-newton":
@@ -71,7 +71,7 @@ class NewtonDescent:
 
 @dataclass(frozen=True)
 class GradientDescent:
-    """Gradient descent with its learning rate, its start and a record of the descent.
+    """Settings of gradient descent: the method, the learning rate, the start and the record.
 
     Parameters
     ----------
@@ -80,23 +80,23 @@ class GradientDescent:
         η (y − t) x, row by row. "averaged-sgd" lowers the rate and returns an average of the
         weights.
     learning_rate : "auto" or float, default="auto"
-        η, for the mean loss in the units that the solver works in. A rate at which the loss
-        increases raises an error; with "auto" the loss cannot increase.
+        η, for the mean loss in the units in which the solver works. If the loss increases, an error
+        is raised. With "auto", the loss cannot increase.
     decay : float, default=0.0
-        For "sgd": step t = 0, 1, … has the learning rate η / (1 + decay · t). With 0, the rate is
+        For "sgd", step t = 0, 1, … has the learning rate η / (1 + decay · t). With 0, the rate is
         constant.
     batch_size : int, optional
-        Rows per step of the stochastic methods. By default 1 for "sgd", and for "averaged-sgd" 32,
-        but at most a tenth of the rows.
+        Rows per step of the stochastic methods. The default is 1 for "sgd". For "averaged-sgd", it
+        is 32, but at most a tenth of the rows.
     shuffle : bool, default=False
         Whether "sgd" visits the rows in a random order, drawn again for each pass, instead of the
-        given order. "averaged-sgd" always does.
+        given order. "averaged-sgd" always visits the rows in a random order.
     epsilon : float, optional
         Stop if a step changes the log-likelihood by less than this; by default 1e-4 for "sgd".
     start : {"lda", "zero", "random", "last"}, optional
         First parameters, as in ``NewtonDescent``. By default "zero" for "sgd", otherwise "lda".
     standardize : bool, default=True
-        Whether the solver works in standard units; the minimum is the same.
+        Whether the solver works in standard units, which do not change the minimum.
     record : bool, default=False
         Whether to keep the descent in ``path_``, with a reference to the rows.
 
@@ -188,7 +188,7 @@ _BY_WORD: Mapping[str, Descent] = {
 
 
 def parse_descent(solver: SolverWord | Descent) -> Descent:
-    """Return the descent for a keyword of ``solver``; return any other value unchanged."""
+    """Return the settings that a keyword of ``solver`` means; return other values unchanged."""
     if isinstance(solver, (NewtonDescent, GradientDescent)):
         return solver
     require_word(solver, _BY_WORD, "solver")

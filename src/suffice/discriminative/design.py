@@ -1,4 +1,4 @@
-"""Rows (1, z) in standard units, as linear scores read them, and sums of the loss over rows."""
+"""Designs, which hold rows (1, z) in standard units and sum the logistic loss over the rows."""
 
 from __future__ import annotations
 
@@ -30,22 +30,24 @@ from suffice.discriminative.logistic_loss import (
 from suffice.discriminative.scaling import Scaling
 from suffice.typing import Codes, Floats
 
-# −log-likelihood, gradient (C, 1 + d), and Hessian (C, 1 + d, C, 1 + d) if it was requested
+# −log-likelihood, gradient (C, 1 + d), and, if requested, Hessian (C, 1 + d, C, 1 + d)
 Sums: TypeAlias = tuple[float, Floats, Floats | None]
-# the same for some rows, with the blocks k ≥ j of the Hessian, (B, 1 + d, 1 + d), B = 0 if not
-# requested
+# −log-likelihood and gradient of some rows, and the B blocks k ≥ j of the Hessian,
+# (B, 1 + d, 1 + d), where B = 0 if no Hessian was requested
 PartialSums: TypeAlias = tuple[float, Floats, Floats]
-DEVICE_BLOCK = 1 << 27  # numbers that are standardised at once on a device
-_DENSE_NUMBERS = 1 << 22  # most numbers in a block of sparse rows that is made dense
+DEVICE_BLOCK = 1 << 27  # most numbers that are standardised at once on a device
+_DENSE_NUMBERS = (
+    1 << 22
+)  # most numbers in a block of sparse rows that is converted to dense rows
 _DENSE_SHARE = 0.2  # with a larger share of non-zero cells, a dense table is quicker
-SMALL = 500_000  # with fewer numbers, NumPy is quick enough and Numba is not imported
+SMALL = 500_000  # tables with fewer numbers are summed by NumPy, so that Numba is not imported
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
-    """A design for few rows: they are kept standardised and summed with NumPy."""
+    """A design for few rows, which keeps standardised rows and sums them with NumPy."""
 
-    table: Table  # x holds (1, z); in the designs for many rows, x itself
+    table: Table  # x holds (1, z), or, in designs for many rows, the original rows
 
     @property
     def total_weight(self) -> float:
@@ -53,7 +55,7 @@ class Design:
         return float(self.table.n_rows if weight is None else weight.sum())
 
     def sums(self, phi: Floats, *, curved: bool = False) -> Sums:
-        """Return −log-likelihood at φ (C, 1 + d), its gradient, and, if ``curved``, its Hessian."""
+        """Return −log-likelihood at φ (C, 1 + d), its gradient and, if ``curved``, its Hessian."""
         table = self.table
         loss, gradient, blocks = loss_sums(
             np, phi, table.x, table.codes, table.weights, curved=curved
@@ -63,7 +65,7 @@ class Design:
         return float(loss), gradient, hessian_of_blocks(blocks, *phi.shape)
 
     def sample(self, n: int) -> Self:
-        """Return a copy of about n rows, evenly spaced in each class, weighted to represent all."""
+        """Return a design of about n rows, evenly spaced in each class, with the weight of all."""
         return replace(self, table=strided_sample(self.table, n))
 
     @property
@@ -72,17 +74,17 @@ class Design:
         return False
 
     def take(self, rows: Codes | slice) -> Table:
-        """Return some rows, standardised."""
+        """Return a table of some rows in standard units."""
         return self.table.take(rows)
 
     def blocks(self) -> Iterator[Table]:
-        """Yield all rows in order, standardised."""
+        """Yield tables of all rows in order, in standard units."""
         yield self.table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledDesign(Design):
-    """A design for many rows, which compiled loops standardise and sum tile by tile."""
+    """A design for many rows, which compiled loops standardise and sum, tile by tile."""
 
     scaling: Scaling
 
@@ -132,7 +134,7 @@ class CompiledDesign(Design):
         *,
         curved: bool,
     ) -> Sums:
-        """Return the sums with the whole Hessian; if ``lead`` is 0, its first terms are 0."""
+        """Return the sums with the whole Hessian, in which an absent intercept has zeros."""
         c, d = gradient.shape
         lead = self.scaling.lead
         gradient[:, 0] *= lead
@@ -155,7 +157,7 @@ class CompiledDesign(Design):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceDesign(CompiledDesign):
-    """A design for rows on a device: they are standardised and summed there in double precision."""
+    """A design for rows on a device, which standardises and sums rows there in float64."""
 
     @property
     def has_many_rows(self) -> bool:
@@ -222,11 +224,11 @@ class DeviceDesign(CompiledDesign):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseDesign(Design):
-    """A design for sparse rows: z = x − m is never stored, since m is the same for all rows."""
+    """A design for sparse rows, which stores x and m instead of z = x − m, to stay sparse."""
 
-    # its x is SciPy's CSR array in standard units
+    # ``table.x`` is a SciPy CSR array in standard units
     shift: (
-        # m in standard units; zero for a column without zero cells, which is stored centred (d,)
+        # m in standard units  (d,); zero for a column without zero cells, which is stored centred
         Floats
     )
     lead: float  # the number before z, which the intercept multiplies
@@ -238,7 +240,7 @@ class SparseDesign(Design):
 
         rows = CountRows.of_sparse(table.x)
         cells_of_column = np.bincount(rows.columns, minlength=rows.n_features)
-        # if a column is far from zero, a difference of large sums would lose digits
+        # store full columns centred: far from zero, a difference of large sums would lose digits
         is_full = cells_of_column == rows.n_rows
         centre_of_cells = np.where(is_full, scaling.centre, 0.0)
         values = (rows.values - centre_of_cells[rows.columns]) * scaling.inverse[rows.columns]
@@ -298,13 +300,13 @@ class SparseDesign(Design):
 
 
 def is_quicker_dense(x: Any) -> bool:
-    """Return whether the rows are so few, or so full, that dense rows are quicker to sum."""
+    """Return whether the rows are so few, or have so few zeros, that dense rows are quicker."""
     n_numbers = x.shape[0] * x.shape[1]
     return bool(n_numbers <= SMALL or x.nnz > _DENSE_SHARE * n_numbers)
 
 
 def design_of(table: Table, scaling: Scaling) -> Design:
-    """Return the design that suits the number and the kind of the rows."""
+    """Return the design for the number and the type of the rows."""
     if is_sparse(table.x):
         return SparseDesign.of(table, scaling)
     if is_on_device(table.x):

@@ -17,16 +17,18 @@ from suffice.typing import Codes, Floats
 
 _DECAY = 0.75
 _PATIENCE = 100  # η_t = η (1 + t / 100)^−¾
-_RISE = 1e-9  # a larger relative rise of the loss is not a rounding error
-_CONSTANT = 0.1  # a constant rate, divided by the first rate of a decreasing schedule
-_FORGETTING = 3  # the average after t steps weighs step s by about (s / t)³
+_RISE = 1e-9  # an increase of the loss by a larger share is not a rounding error
+_CONSTANT = (
+    0.1  # the default constant rate as a share of the first rate of a decreasing schedule
+)
+_FORGETTING = 3  # in the average after t steps, step s has a weight proportional to (s / t)³
 
 
 @dataclass(frozen=True, slots=True)
 class BatchDescent(Solver):
-    """w_k ← w_k − η ∂(mean loss)/∂w_k for every class, in the units of the problem."""
+    """Gradient descent w_k ← w_k − η ∂(mean loss)/∂w_k, in the units of the problem."""
 
-    # an error is raised if the loss increases; None: 1 / L, with which it cannot
+    # η, which raises an error if the loss increases; None: 1 / L, with which it cannot increase
     rate: float | None = None
     default = Stopping(tol=1e-8, max_iter=10_000)
 
@@ -61,7 +63,7 @@ def _too_large(
 
 
 def safe_rate(problem: Problem) -> float:
-    """Return 1 / L, where no Hessian of the mean loss has an eigenvalue above L."""
+    """Return 1 / L for an upper bound L of all eigenvalues of all Hessians of the mean loss."""
     bound = problem.bound
     greatest = bound.sum() if bound.ndim == 1 else np.linalg.eigvalsh(bound)[-1]
     return problem.moments.total_weight / float(greatest)
@@ -77,9 +79,9 @@ class Iterate:
 
 
 class MiniBatchDescent(Solver):
-    """Base of the stochastic descents, whose steps use a few rows at a time."""
+    """Base class of the stochastic descents, which use a few rows for each step."""
 
-    # an error is raised if the fit is worse than the start and worse than equal posteriors
+    # η; an error is raised if the fit is worse than the start and worse than equal posteriors
     rate: float | None
     batch_size: int
     seed: int | None  # seed of the order of rows; None keeps the given order
@@ -93,7 +95,7 @@ class MiniBatchDescent(Solver):
         rng = None if self.seed is None else np.random.default_rng(self.seed)
         iterate = Iterate(start, start)
         point = objective.evaluate(start)
-        # the misfit of equal posteriors is W log K
+        # equal posteriors of K classes have the misfit W log K
         worst = max(point.misfit, design.total_weight * np.log(design.table.n_classes))
         yield Step(point, 0.0)
         while True:
@@ -113,7 +115,7 @@ class MiniBatchDescent(Solver):
 
     @abstractmethod
     def default_rate(self, problem: Problem, batch_size: int) -> float:
-        """Return the first learning rate if the user gives none."""
+        """Return the first learning rate, used if the user gives no rate."""
 
     @abstractmethod
     def schedule(self, problem: Problem, batch_size: int) -> Callable[[int], float]:
@@ -121,16 +123,16 @@ class MiniBatchDescent(Solver):
 
     @abstractmethod
     def answer(self, iterate: Iterate) -> Floats:
-        """Return the parameters that are the result, (C, D)."""
+        """Return the result of the descent, given the last iterate, (C, D)."""
 
 
 @dataclass(frozen=True, slots=True)
 class StochasticDescent(MiniBatchDescent):
-    """Steps with a constant or decreasing rate; the last iterate is the result.
+    """Stochastic descent with a constant or decreasing rate; the last iterate is the result.
 
     For one row n after another, φ ← φ − η_t M⁻¹ (p_n − t_n) z_n. ``logistic_loss.py`` derives the
     gradient (p_n − t_n) z_n, and M⁻¹, which is 1 for two classes. By default, φ starts at 0, and
-    the steps stop when log L changes by less than ε in a pass (``stopping.py``).
+    the descent stops when log L changes by less than ε in a pass (``stopping.py``).
     """
 
     rate: float | None = None
@@ -157,7 +159,10 @@ class StochasticDescent(MiniBatchDescent):
 
 @dataclass(frozen=True, slots=True)
 class AveragedDescent(MiniBatchDescent):
-    """Steps with decreasing rates, and their average (Shamir & Zhang 2013, *ICML*)."""
+    """Stochastic descent with decreasing rates, whose result is an average of the iterates.
+
+    Shamir & Zhang (2013), *ICML*.
+    """
 
     rate: float | None = None
     batch_size: int = 32
@@ -179,7 +184,7 @@ class AveragedDescent(MiniBatchDescent):
 
 
 def noisy_rate(problem: Problem, batch_size: int) -> float:
-    """Return 1 / (L + L_row / b), with L of the mean loss and L_row of a typical row's loss."""
+    """Return 1 / (L + L_row / b), where L is that of ``safe_rate``, and L_row that of one row."""
     bound = problem.bound
     trace = bound.sum() if bound.ndim == 1 else np.trace(bound)
     row_bound = trace / problem.moments.total_weight
@@ -187,7 +192,7 @@ def noisy_rate(problem: Problem, batch_size: int) -> float:
 
 
 def mini_batches(rng: np.random.Generator | None, n_rows: int, size: int) -> list[Codes]:
-    """Return mini-batches of row numbers, in random order if there is a generator."""
+    """Return mini-batches of row numbers, in random order unless the generator is None."""
     order = np.arange(n_rows) if rng is None else rng.permutation(n_rows)
     return np.split(order, range(size, n_rows, size))
 
@@ -198,7 +203,7 @@ def one_pass(
     rate: Callable[[int], float],
     batches: list[Codes],
 ) -> Iterate:
-    """Return the iterate after one step per mini-batch of rows."""
+    """Return the iterate after one step for each mini-batch of rows."""
     design = objective.design
     weight = design.total_weight
     mean_weight = weight / design.table.n_rows

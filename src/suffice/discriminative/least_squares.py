@@ -1,4 +1,4 @@
-"""Least squares from moments: regression of class indicators, or of one column on the others."""
+"""Least squares from moments: regression of class indicators, or of a column on the others."""
 
 from typing import NamedTuple
 
@@ -22,22 +22,22 @@ def regress_indicators(moments: Moments) -> LinearModel:
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.2.
     """
     v = Scaling.of(moments).inverse
-    # in standard units about the grand mean: T⁻¹ n_k (μ_k − μ)
+    # w_k = T⁻¹ n_k (μ_k − μ), in standard units about the grand mean
     total = (moments.pooled_scatter + moments.between_scatter) * v * v[:, None]
     shares = moments.weights / moments.total_weight
     means = moments.centred_means
-    # far from the origin, the grand mean is rounded: subtract the remaining mean of the rows
+    # far from the origin, the grand mean has a rounding error: subtract the mean that remains
     remainder = shares @ means
     sums = moments.weights[:, None] * (means - remainder) * v
     slopes = solve_semidefinite(total, sums.T).T
-    # like the right-hand sides, the solutions sum to zero up to rounding
+    # the solutions sum to zero, as the right-hand sides do, up to rounding errors removed here
     weights = (slopes - slopes.mean(0)) * v
     at_centre = shares - weights @ remainder
     return LinearModel.of(weights, at_centre, has_posterior=False, centre=moments.grand_mean)
 
 
 def joint_moments(x: Array, y: Array, weight: Floats | None) -> Moments:
-    """Return the moments of the features with the target as last column, in one class."""
+    """Return moments with one class, the features, and the target as the last column."""
     first, *rest = chunk_edges(len(x))
     moments = _chunk_moments(x, y, weight, *first)
     for lo, hi in rest:
@@ -86,7 +86,7 @@ def regress_column(
     cross = scatter[others, target] * v
     # in standard units: w = S_xx⁻¹ s_xy
     slopes = solve_semidefinite(products, cross)
-    # in s_yy − 2 wᵀs_xy + wᵀS_xx w, a rounding error of w enters only squared
+    # s_yy − 2 wᵀs_xy + wᵀS_xx w depends on the rounding error of w only through its square
     residual = scatter[target, target] - 2 * slopes @ cross + slopes @ products @ slopes
     beta = scaling.to_original(np.concatenate([[moments.grand_mean[target]], slopes]))
     n_coefficients = 1 + len(others) - len(aliased_columns(features))

@@ -20,7 +20,7 @@ from suffice.discriminative.starts import Start, lda_start, zero_start
 from suffice.discriminative.summary import LogisticSummary
 from suffice.typing import Codes, Floats
 
-SUBSTITUTE_L2 = 1.0  # the penalty used if no maximum of the likelihood exists
+SUBSTITUTE_L2 = 1.0  # the penalty that is used if the likelihood has no maximum
 _CHEAP_CURVATURE = 200  # if (C + 1) D is smaller, a Hessian costs little more than a gradient
 _WIDEST_HESSIAN_IN_SPAN = 300  # more parameters in the span of the rows take L-BFGS
 _DRAWN_ROWS = 2000
@@ -33,9 +33,10 @@ class LogisticFit:
     problem: Problem
     solution: Solution
     l2: float  # the penalty used
-    separation: Separation | None  # None unless l2=0 was set and the classes are separable
+    # how the classes are separated, if l2=0 was asked for and they are separable
+    separation: Separation | None
     moments: Moments  # moments of the rows in original units
-    # None unless the problem was solved in coordinates of the rows
+    # the span of the rows, if the problem was solved in coordinates along it
     span: RowSpan | None = None
 
     @property
@@ -51,17 +52,17 @@ class LogisticFit:
         phi = self.solution.point.phi
         if self.span is None:
             return phi[:, 0]
-        # coordinates are measured from that centre
+        # coordinates in the span are measured from the centre of ``scaling``
         return self.problem.scaling.to_original(phi)[:, 0]
 
     @property
     def scaling(self) -> Scaling:
-        """The units of the original rows."""
+        """The map from original rows to the units of the solver."""
         return self.problem.scaling if self.span is None else self.span.scaling
 
     @property
     def aliased(self) -> Codes:
-        """Columns whose coefficients the rows cannot determine, held at zero."""
+        """Columns whose coefficients are held at zero, since the rows cannot determine them."""
         if self.span is None:
             return self.problem.aliased
         return np.flatnonzero(np.asarray(self.span.scaling.inverse) == 0)
@@ -75,7 +76,7 @@ class LogisticFit:
         return LogisticSummary.of(self.problem, point, self.l2)
 
     def path(self, names: tuple[str, ...]) -> DescentPath:
-        """Return the recorded descent; with many rows, its loss surface is that of a sample."""
+        """Return the recorded descent; for many rows, with the loss surface of a sample."""
         scaling = self.problem.scaling
 
         def to_original(phi: Floats) -> Floats:
@@ -87,7 +88,7 @@ class LogisticFit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LossOnPath:
-    """The loss as a function of all parameters in original units; it can be pickled."""
+    """The loss as a function of all parameters in original units, as a class for pickling."""
 
     objective: Objective
     scaling: Scaling
@@ -95,7 +96,7 @@ class LossOnPath:
 
     @classmethod
     def of(cls, problem: Problem) -> Self:
-        """Return the loss of all rows, or of a sample if there are many."""
+        """Return the loss of all rows, or of a sample if there are many rows."""
         objective = problem.objective
         if objective.design.table.n_rows <= _DRAWN_ROWS:
             return cls(objective, problem.scaling, factor=1.0)
@@ -125,10 +126,10 @@ def fit_logistic(
     record: bool = False,
     refuse_separation: bool = True,
 ) -> LogisticFit:
-    """Return the fit of a table; if classes are separable and l2 = 0, use ``SUBSTITUTE_L2``.
+    """Return the fit to a table; for separable classes and l2 = 0, with ``SUBSTITUTE_L2``.
 
-    ``tol``, ``epsilon`` and ``max_iter`` replace the solver's own limits; ``standardize`` and
-    ``per_deviation`` are those of ``Problem.of``.
+    ``tol``, ``epsilon`` and ``max_iter`` replace the solver's own limits. ``Problem.of`` explains
+    ``standardize`` and ``per_deviation``.
     """
 
     def solved(l2: float) -> tuple[Problem, Solution]:
@@ -164,7 +165,10 @@ def fit_in_span(
     tol: float | None,
     max_iter: int | None,
 ) -> LogisticFit:
-    """Return the fit of few rows with l2 > 0, given the moments of the original rows."""
+    """Return the fit to few rows with l2 > 0 in coordinates along their span.
+
+    ``moments`` are those of the original rows.
+    """
     n_parameters = (span.table.n_classes - 1) * (span.table.n_features + 1)
     fit = fit_logistic(
         span.table,
@@ -182,7 +186,10 @@ def fit_in_span(
 
 
 def suitable_solver(problem: Problem) -> Solver:
-    """Return Newton if a Hessian, (C + 1) D / 8 gradients, is affordable, else quasi-Newton."""
+    """Return Newton's method if Hessians are affordable, otherwise a quasi-Newton method.
+
+    A Hessian costs about as much as (C + 1) D / 8 gradients.
+    """
     c, d = problem.objective.shape
     if c * d > WIDEST_HESSIAN:
         return QuasiNewton()

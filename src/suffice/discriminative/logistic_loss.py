@@ -1,6 +1,7 @@
 """The loss of softmax regression, its gradient g and its Hessian H.
 
-K classes have C = K − 1 scores φᵀz, relative to the first. Newton's step −H⁻¹ g is in ``newton``.
+K classes have C = K − 1 scores φᵀz, relative to the score of the first class. ``newton.py``
+computes Newton's step −H⁻¹ g.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ A = TypeVar("A", Floats, DeviceArray)
 
 
 def steepest(gradient: Floats, n_classes: int) -> Floats:
-    """Return M⁻¹ g, (C, D): the gradient for K symmetric rows, minus that of the first row."""
+    """Return M⁻¹ g, (C, D), the gradient of K symmetric rows relative to that of the first row."""
     if n_classes == 2:
         return gradient
     # M⁻¹ = I + 1 1ᵀ
@@ -30,12 +31,15 @@ def steepest(gradient: Floats, n_classes: int) -> Floats:
 
 
 def all_scores(scores: Floats) -> Floats:
-    """Return the scores of all K classes along the first axis; the first class has zero."""
+    """Return the scores of all K classes along the first axis, with zero for the first class."""
     return np.concatenate([np.zeros_like(scores[:1]), scores])
 
 
 def sum_to_zero(phi: Floats) -> Floats:
-    """Return rows that sum to zero, (K, D), or the one row of two classes, (1, D)."""
+    """Return equivalent parameters of all classes, which sum to zero, (K, D).
+
+    Two classes keep their single row, (1, D).
+    """
     if len(phi) == 1:
         return phi
     rows = all_scores(phi)
@@ -43,22 +47,24 @@ def sum_to_zero(phi: Floats) -> Floats:
 
 
 def against_first(rows: Floats) -> Floats:
-    """Undo ``sum_to_zero``: return the rows relative to the first class, (C, D)."""
+    """Return the parameters relative to the first class, (C, D), the inverse of ``sum_to_zero``."""
     if len(rows) == 1:
         return rows
     return np.asarray(rows[1:] - rows[0])
 
 
-# The next functions accept arrays of any library with the Array API, whose namespace is ``xp``.
+# The functions from here to ``curvature_weights`` accept arrays of any library with the Array API,
+# whose namespace is ``xp``.
 def probabilities(xp: Namespace, phi: A, z: A) -> tuple[A, A, A]:
-    """Return scores a_k of all classes, log Σ exp a_k, and p_k, for rows z with a leading 1."""
+    """Return scores a_k of all classes, log Σ exp a_k, and p_k of rows z that begin with 1."""
     return probabilities_of(xp, phi @ xp.matrix_transpose(z))
 
 
 def probabilities_of(xp: Namespace, scores: A) -> tuple[A, A, A]:
     """Return a_k of all classes, log Σ exp a_k, and p_k, for scores (C, n) against the first.
 
-    p_k = exp a_k / Σ_j exp a_j, where a_1 = 0. Two classes: p_2 = σ(φᵀz), σ(t) = 1 / (1 + exp(−t)).
+    p_k = exp a_k / Σ_j exp a_j, where a_1 = 0. Two classes have p_2 = σ(φᵀz) with
+    σ(t) = 1 / (1 + exp(−t)).
     """
     a = xp.concat([xp.zeros_like(scores[:1, :]), scores], axis=0)
     # log Σ_j exp a_j = log Σ_j exp(a_j − top) + top
@@ -77,7 +83,7 @@ def loss_sums(
     *,
     curved: bool,
 ) -> tuple[A, A, list[A]]:
-    """Return Σ −w log p(y | z), its gradient (C, 1 + d), and the blocks k ≥ j of its Hessian."""
+    """Return Σ −w log p(y | z), the gradient (C, 1 + d), and the blocks k ≥ j of the Hessian."""
     loss, residuals, p = residuals_of(xp, phi @ xp.matrix_transpose(z), codes, w)
     # g_k = ∂/∂φ_k = Σ_n w_n (p_nk − t_nk) z_n
     gradient = residuals @ z
@@ -94,18 +100,18 @@ def residuals_of(
     codes: Codes | DeviceArray,
     w: A,
 ) -> tuple[A, A, A]:
-    """Return Σ −w log p(y | z), w (p_k − t_k) and p_k of all classes but the first, (C, n)."""
+    """Return Σ −w log p(y | z), and w (p_k − t_k) and p_k of all classes but the first, (C, n)."""
     a, log_total, p = probabilities_of(xp, scores)
     class_codes = xp.arange(a.shape[0], dtype=codes.dtype, device=a.device)
     t = xp.astype(codes == class_codes[:, None], a.dtype)
     # −Σ_k t_k log p_k = log Σ_k exp a_k − Σ_k t_k a_k
-    # with two classes: −(t log y + (1 − t) log(1 − y)), y = p_2
+    # two classes have the loss −(t log y + (1 − t) log(1 − y)) with y = p_2
     loss = xp.sum(w * (log_total - xp.sum(a * t, axis=0)))
     return loss, ((p - t) * w)[1:, :], p[1:, :]
 
 
 def curvature_weights(p: A, w: A) -> Iterator[A]:
-    """Yield v_kj = w p_k (δ_kj − p_j) of each row, for k ≥ j, (n,)."""
+    """Yield v_kj = w p_k (δ_kj − p_j) of each row, (n,), for all pairs k ≥ j."""
     for k, j in _lower_pairs(p.shape[0]):
         yield w * p[k, :] * (float(k == j) - p[j, :])
 
@@ -127,7 +133,7 @@ def hessian_of_blocks(blocks: Iterable[Floats], c: int, d: int) -> Floats:
 class Evaluation:
     """The loss, its gradient and, if requested, its Hessian at some parameters."""
 
-    phi: Floats  # (C, D): intercept first
+    phi: Floats  # parameters, the intercept first  (C, D)
     loss: float  # misfit + penalty
     misfit: float  # −log-likelihood
     gradient: Floats  # gradient of the loss  (C, D)
@@ -148,7 +154,7 @@ class Objective:
 
     .. math::  \sum_i -w_i \log p(y_i | z_i) + \tfrac12 \sum_j \lambda_j \phi_j^\top M \phi_j
 
-    M makes the penalty the sum of squares of K rows that sum to zero (``penalty.py``).
+    With the matrix M, the penalty is that of K rows that sum to zero (``penalty.py``).
     """
 
     design: Design
@@ -177,7 +183,7 @@ class Objective:
         return self.evaluate(phi, curved=True)
 
     def gradient_norm(self, point: Evaluation) -> float:
-        """Return the greatest mean gradient of any parameter, also of the first class."""
+        """Return the greatest absolute mean gradient of the parameters of all K classes."""
         rows = np.vstack([point.gradient, point.gradient.sum(0)])
         return float(np.abs(rows).max()) / self.design.total_weight
 

@@ -10,12 +10,13 @@ from suffice.core.moments.loops import LANES, STRIDE, add_gram
 from suffice.typing import Array, Codes, Floats
 
 _FAST = {"contract", "reassoc", "nsz"}
-_FACTORS = 16  # rows whose logarithms are taken together: K¹⁶ is a finite number
+# rows whose logarithms are computed as one: the product of 16 numbers up to K is finite
+_FACTORS = 16
 
 
 @njit(nogil=True)
 def load_tile(x: Array, first: int, n: int, centre: Floats, inverse: Floats, z: Floats) -> int:
-    """Write (x − m) / s of n rows below a line of ones, and zeros up to a multiple of 8 lanes."""
+    """Write a line of ones, then (x − m) / s of n rows, with zeros up to a multiple of 8 lanes."""
     lanes = (n + 7) // 8 * 8
     d = x.shape[1]
     for r in range(n):
@@ -29,7 +30,7 @@ def load_tile(x: Array, first: int, n: int, centre: Floats, inverse: Floats, z: 
 
 @njit(nogil=True, fastmath=_FAST)
 def add_scores(phi: Floats, z: Floats, lanes: int, a: Floats) -> None:
-    """Write a_k = φ_kᵀ z of every lane."""
+    """Write the scores a_k = φ_kᵀ z of every lane."""
     a[:, :lanes] = 0.0
     for j in range(phi.shape[1]):
         for k in range(phi.shape[0]):
@@ -48,8 +49,8 @@ def to_probabilities(
     top: Floats,
     total: Floats,
 ) -> float:
-    """Write p_k to ``p``, the residual w (p_k − t_k) over ``a``; return Σ −w log p(y | x)."""
-    # the score of the first class is 0
+    """Write p_k to ``p``, replace ``a`` with w (p_k − t_k), and return Σ −w log p(y | x)."""
+    # the first class, which is not in ``a``, has the score 0
     for r in range(n):
         top[r] = max(a[0, r], 0.0)
     for k in range(1, len(a)):
@@ -78,7 +79,7 @@ def to_probabilities(
 def negative_log_likelihood(
     a: Floats, codes: Codes, w: Floats, n: int, top: Floats, total: Floats
 ) -> float:
-    """Return Σ w (log Σ_k exp(a_k − top) + top − a_y), where ``total`` is the sum over k."""
+    """Return Σ w (log Σ_k exp(a_k − top) + top − a_y), where ``total`` holds the inner sums."""
     loss = 0.0
     for first in range(0, n, _FACTORS):
         last = min(first + _FACTORS, n)
@@ -140,7 +141,7 @@ def chunk_sums(
     gradient: Floats,
     blocks: Floats,
 ) -> float:
-    """Add gradient (C, 1 + d) and Hessian of rows lo … hi−1; return −log-likelihood."""
+    """Add the gradient (C, 1 + d) and the Hessian of rows lo … hi−1; return −log-likelihood."""
     # ``weight`` is empty if every row counts once. ``blocks`` is empty if no Hessian is requested;
     # otherwise it has shape (C (C + 1) / 2, D, D), D = 1 + d rounded up to a multiple of 4.
     n_scores, n_terms = phi.shape
@@ -177,11 +178,11 @@ def show_rows(
     order: Codes,
     rate: float,
     seen: int,
-    direct: bool,
+    is_direct: bool,
     weights: Floats,
     drift: Floats,
 ) -> int:
-    """Show the rows in ``order``, update weights and drift (R, D), count mistakes."""
+    """Show the rows in ``order`` to a perceptron, update weights and drift; return the mistakes."""
     n_scores, n_terms = weights.shape
     z = np.full(n_terms, lead)
     scores = np.empty(n_scores)
@@ -196,7 +197,7 @@ def show_rows(
             for j in range(n_terms):
                 total += weights[k, j] * z[j]
             scores[k] = total
-        if not _correct(scores, codes[row], direct, c):
+        if not _correct(scores, codes[row], is_direct, c):
             continue
         wrong += 1
         for k in range(n_scores):
@@ -207,10 +208,10 @@ def show_rows(
 
 
 @njit(nogil=True)
-def _correct(scores: Floats, code: int, direct: bool, c: Floats) -> bool:
-    """Write the correction of one row to ``c``; return whether the row is a mistake."""
+def _correct(scores: Floats, code: int, is_direct: bool, c: Floats) -> bool:
+    """Write the correction c for one row; return whether the row is a mistake."""
     c[:] = 0.0
-    if direct:
+    if is_direct:
         rival = -1
         for k in range(len(scores)):
             if k != code and (rival < 0 or scores[k] > scores[rival]):
@@ -243,7 +244,7 @@ def chunk_gradient(
     gradient: Floats,
 ) -> float:
     """Add the gradient (1, 1 + d) of rows lo … hi−1; return their negative log-likelihood."""
-    # one score per row is so little arithmetic that reading rows in place is twice as fast as tiles
+    # a single score needs so little arithmetic that reading rows in place is twice as fast as tiles
     slopes = phi[0, 1:] * inverse
     slope_gradient = np.zeros(len(inverse))
     a = np.zeros((1, LANES))
@@ -274,7 +275,7 @@ def write_scores(
     slopes: Floats,
     a: Floats,
 ) -> None:
-    """Write intercept + slopesᵀ (x − m) of n rows."""
+    """Write the scores intercept + slopesᵀ (x − m) of n rows."""
     for r in range(n):
         row = x[first + r]
         score = 0.0
@@ -292,7 +293,7 @@ def add_products(
     residual: Floats,
     gradient: Floats,
 ) -> None:
-    """Add Σ_r residual[r] (x_r − m) to the gradient, four rows at a time."""
+    """Add Σ_r residual[r] (x_r − m) to the gradient, computed four rows at a time."""
     full = n // 4 * 4
     for r in range(0, full, 4):
         i = first + r

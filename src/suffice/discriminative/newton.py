@@ -22,17 +22,18 @@ from suffice.discriminative.stopping import Step, Stopping
 from suffice.discriminative.truncated_newton import TruncatedNewton, is_product_affordable
 from suffice.typing import Floats
 
-_SAMPLE_SHARE = 16  # the sample holds one of this many rows
+_SAMPLE_SHARE = 16  # the sample has one row for this many rows
 _ROWS_PER_PARAMETER = 20
 _SAMPLE_STEPS = 2
 _MEMORY = 10  # pairs of steps and gradient changes that L-BFGS keeps
 _NO_GRADIENT = np.finfo(float).tiny
 
-InverseHessian: TypeAlias = Callable[[Floats], Floats]  # g ↦ B⁻¹ g, shapes (C, D)
+# g ↦ B⁻¹ g for an approximate Hessian B, shapes (C, D)
+InverseHessian: TypeAlias = Callable[[Floats], Floats]
 
 
 class Newton(Solver):
-    """Newton steps; the last point has its Hessian."""
+    """Newton's method, whose last point has a Hessian."""
 
     default = Stopping(tol=1e-8, max_iter=100)
 
@@ -50,20 +51,20 @@ class Newton(Solver):
         solution = super().solve(problem, start, stopping, record=record)
         if not solution.converged:
             return solution
-        # the step already computed doubles the number of correct digits (Boyd & Vandenberghe 2004,
-        # *Convex Optimization*, section 9.5)
+        # take the step that the last Hessian gives: it doubles the number of correct digits (Boyd &
+        # Vandenberghe 2004, *Convex Optimization*, section 9.5)
         return replace(solution, point=_last_step(problem.objective, solution.point))
 
 
 def newton_step(point: Evaluation) -> Floats:
-    """Return −H⁻¹ g, shape (C, D); a singular H first gets a slightly larger diagonal."""
+    """Return −H⁻¹ g, shape (C, D), with a slightly larger diagonal of H if H is singular."""
     # the weights p (1 − p) in H make each step a reweighted least-squares fit (IRLS)
     factor = positive_factor(point.required_hessian())
     return -solve_factored(factor, point.gradient.ravel()).reshape(point.phi.shape)
 
 
 def _last_step(objective: Objective, point: Evaluation) -> Evaluation:
-    """Return the point after one more Newton step; with many rows, its loss is only predicted."""
+    """Return the point after one more Newton step, for many rows with a predicted loss."""
     step = newton_step(point)
     phi = point.phi + step
     if not isinstance(objective.design, (CompiledDesign, SparseDesign)):
@@ -75,7 +76,7 @@ def _last_step(objective: Objective, point: Evaluation) -> Evaluation:
 
 
 class LimitedMemory(Solver):
-    """L-BFGS: quasi-Newton steps from the last few changes of the gradient."""
+    """L-BFGS, whose quasi-Newton steps follow from the last few changes of the gradient."""
 
     default = Stopping(tol=1e-8, max_iter=1000)
 
@@ -84,9 +85,10 @@ class LimitedMemory(Solver):
 
 
 class QuasiNewton(LimitedMemory):
-    """L-BFGS from the Hessian of a sample; truncated Newton steps for many parameters.
+    """L-BFGS from the Hessian of a sample of rows, or, for many parameters, truncated Newton steps.
 
-    If the rows are too many to be kept in standard units, L-BFGS starts without a Hessian.
+    If there are many parameters, and too many rows to be kept in standard units, the method is
+    L-BFGS without a Hessian.
     """
 
     def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
@@ -100,7 +102,7 @@ class QuasiNewton(LimitedMemory):
 
 
 class SampledNewton(QuasiNewton):
-    """Newton's method for many rows: quasi-Newton steps, then one Hessian of all rows."""
+    """Newton's method for many rows, which begins with quasi-Newton steps to save Hessians."""
 
     # Byrd, Chin, Neveitt & Nocedal (2011), *SIAM Journal on Optimization* 21, 977–995
     default = Newton.default
@@ -127,7 +129,7 @@ def _limited_memory(
     start: Floats,
     inverse: InverseHessian | None,
 ) -> Iterator[Step]:
-    """Yield the points of L-BFGS, given the inverse Hessian to begin with, if it is known."""
+    """Yield the points of L-BFGS, which begins with the given inverse Hessian, if there is one."""
     pairs = deque[Pair](maxlen=_MEMORY)
     if inverse is None:
         n_classes = problem.moments.n_classes
@@ -148,7 +150,7 @@ def _limited_memory(
 
 
 def _sampled_start(objective: Objective, start: Floats) -> tuple[Floats, InverseHessian]:
-    """Return parameters and inverse Hessian after a few Newton steps on a sample of rows."""
+    """Return parameters and inverse Hessian after a few Newton steps on a sample of the rows."""
     n_rows = objective.design.table.n_rows
     n = max(n_rows // _SAMPLE_SHARE, _ROWS_PER_PARAMETER * start.size)
     if n >= n_rows:
@@ -160,14 +162,14 @@ def _sampled_start(objective: Objective, start: Floats) -> tuple[Floats, Inverse
 
 
 def _inverse_of(hessian: Floats) -> InverseHessian:
-    """Return the inverse of a Hessian of all parameters, (C·D, C·D)."""
+    """Return the function that multiplies by the inverse of a Hessian (C·D, C·D)."""
     factor = positive_factor(hessian)
     return lambda g: solve_factored(factor, g.ravel()).reshape(g.shape)
 
 
 def _scaled_steepest(g: Floats, pairs: Sequence[Pair], n_classes: int) -> Floats:
     """Return M⁻¹ g times the inverse curvature along the last step (Nocedal & Wright 7.20)."""
-    if not pairs:  # the first step has length 1
+    if not pairs:  # without earlier steps, take a step of length 1
         direction = steepest(g, n_classes)
         return direction / max(float(np.linalg.norm(direction)), _NO_GRADIENT)
     s, y = pairs[-1]

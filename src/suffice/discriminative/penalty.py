@@ -1,8 +1,8 @@
 """The penalty of softmax regression, (λ/2) Σ_j (s_j w_j)², in the parameters of the solvers.
 
-w_j are the coefficients of feature j in the units of the data, and s_j is its size
-(``feature_sizes`` of ``scaling.py``). A solver works
-with φ_j = w_j / inverse_j relative to the first class, in which the penalty is
+w_j are the coefficients of feature j in the units of the data, and s_j is the size of the feature
+(``feature_sizes`` of ``scaling.py``). A solver works with φ_j = w_j / inverse_j, relative to the
+first class. In these parameters, the penalty is
 
     ½ Σ_j λ_j φ_jᵀ M φ_j,  λ_j = λ (s_j inverse_j)²
 
@@ -15,7 +15,7 @@ from suffice.typing import Floats
 
 
 def gram(n_classes: int) -> Floats:
-    """Return M with Σ_k |w_k|² = tr φᵀMφ, shape (C, C); two classes have a single vector w = φ."""
+    """Return M (C, C) with Σ_k |w_k|² = tr φᵀMφ; for two classes, w = φ is a single vector."""
     c = n_classes - 1
     if c == 1:
         return np.ones((1, 1))
@@ -30,10 +30,10 @@ def penalties(l2: float, sizes: Floats | float, inverse: Floats) -> Floats:
 
 
 def penalty_value(phi: Floats, penalty: Floats) -> float:
-    """Return ½ Σ_j λ_j φ_jᵀ M φ_j, half the product of φ and the penalty's gradient."""
+    """Return the penalty ½ Σ_j λ_j φ_jᵀ M φ_j."""
     return 0.5 * float(np.vdot(phi, penalty_gradient(phi, penalty)))
 
 
 def penalty_gradient(phi: Floats, penalty: Floats) -> Floats:
-    """Return the gradient of ½ Σ_j λ_j φ_jᵀ M φ_j, which is M φ diag(λ), shape (C, D)."""
+    """Return M φ diag(λ), the gradient of ½ Σ_j λ_j φ_jᵀ M φ_j, shape (C, D)."""
     return np.asarray(gram(len(phi) + 1) @ phi * penalty)

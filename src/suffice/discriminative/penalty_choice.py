@@ -1,4 +1,4 @@
-"""Choice of the penalty λ with the lowest leave-one-out log-loss, from one fit for each λ."""
+"""Choice of the penalty λ with the lowest leave-one-out log-loss, by one fit for each λ."""
 
 import numpy as np
 
@@ -19,11 +19,11 @@ from suffice.discriminative.starts import Start, lda_start, start_at, zero_start
 from suffice.discriminative.stopping import Stopping
 from suffice.typing import Codes, Floats
 
-_JUDGED_ROWS = 50_000  # the penalty is chosen on a sample of at most this many rows
-_FOLDED_ROWS = 10_000  # the same, if every penalty is fitted in every fold
+_JUDGED_ROWS = 50_000  # most rows of the sample on which the penalty is chosen
+_FOLDED_ROWS = 10_000  # most rows of the sample if each penalty is fitted in each fold
 _N_FOLDS = 5
 _ROUGH = Stopping(tol=1e-3, max_iter=200)  # precise enough to compare losses
-_MOST_RISES = 2  # a fold stops this many penalties (one decade) after its best one
+_MOST_RISES = 2  # a fold stops this many penalties (one decade) after its best penalty
 _LEAST = 1e-3
 _PER_DECADE = 2
 
@@ -36,7 +36,7 @@ def choose_penalty(
     standardize: bool = True,
     per_deviation: bool = True,
 ) -> float:
-    """Return the λ with the lowest leave-one-out log-loss, or five-fold log-loss if d is large."""
+    """Return the λ with the lowest leave-one-out log-loss; if d is large, five-fold log-loss."""
     n_parameters = (table.n_classes - 1) * (table.n_features + 1)
     if n_parameters > WIDEST_HESSIAN:
         return _penalty_of_folds(
@@ -65,7 +65,7 @@ def choose_penalty(
             point = Newton().solve(problem, start(problem), Newton.default).point
             start = start_at(problem.scaling.to_original(point.phi))
             loss = held_out_loss(problem, point)
-            # among equal losses, take the smaller penalty, which comes later
+            # of penalties with equal losses, take the smallest, which comes last
             if loss <= least_loss:
                 least_loss = loss
                 best_l2 = l2
@@ -80,10 +80,10 @@ def _penalty_of_folds(
     standardize: bool,
     per_deviation: bool,
 ) -> float:
-    """Return the λ with the lowest log-loss over folds; each fit starts at that of the previous λ.
+    """Return the λ with the lowest log-loss over folds, from fits that start at the previous λ's.
 
-    A fold stops ``_MOST_RISES`` penalties after its own best one: smaller penalties overfit more,
-    and take more steps. A λ that some fold did not reach is not chosen.
+    A fold stops ``_MOST_RISES`` penalties after its own best penalty, since smaller penalties
+    overfit more and take more steps. A λ that some fold did not reach is not chosen.
     """
     rows = table.take(stratified_sample(table.codes, _FOLDED_ROWS, 0))
     fold_of = _fold_numbers(rows.codes)
@@ -116,7 +116,7 @@ def _penalty_of_folds(
 
 
 def _fold_numbers(codes: Codes) -> Codes:
-    """Return the fold of each row; the rows of each class are dealt out in turn."""
+    """Return the fold of each row, with the rows of each class assigned to folds in turn."""
     order = np.argsort(codes, kind="stable")
     fold_of = np.empty(len(codes), np.intp)
     fold_of[order] = np.arange(len(codes)) % _N_FOLDS
@@ -132,13 +132,13 @@ def _log_loss(beta: Floats, rows: Table) -> float:
 
 
 def penalties(weight: float) -> Floats:
-    """Return the λ to choose from, largest first: the first is a prior as strong as all rows."""
+    """Return the candidates for λ, from the weight of all rows down to ``_LEAST``."""
     decades = max(np.log10(weight / _LEAST), 1.0)
     return np.asarray(weight * 10.0 ** -np.arange(0, decades + 1e-9, 1 / _PER_DECADE))
 
 
 def held_out_loss(problem: Problem, point: Evaluation) -> float:
-    """Return the mean of −log p(y_i | x_i), where one Newton step removes row i from the fit.
+    """Return the mean of −log p(y_i | x_i) under fits without row i, which a Newton step removes.
 
     Rad & Maleki (2020), *JRSS B* 82, 965–996.
     """
@@ -155,7 +155,7 @@ def _block_loss(block: Table, phi: Floats, inverse: Floats) -> float:
     w = block.weights
     _, _, p = probabilities(np, phi, z)
     p = p[1:].T
-    # G = Zᵀ H⁻¹ Z of each row, Z = I ⊗ z, (n, C, C)
+    # G = Zᵀ H⁻¹ Z of each row with Z = I ⊗ z, (n, C, C)
     pair_inverse = inverse.reshape(c, d, c, d)
     g = np.empty((len(z), c, c))
     for k, l in np.ndindex(c, c):  # noqa: E741
@@ -164,7 +164,7 @@ def _block_loss(block: Table, phi: Floats, inverse: Floats) -> float:
     v = w[:, None, None] * (np.eye(c) * p[:, None] - p[:, :, None] * p[:, None])
     t = (block.codes[:, None] == np.arange(1, c + 1)).astype(float)
     r = w[:, None] * (p - t)
-    # a without row i = a + (I − G V)⁻¹ G r
+    # without row i, its scores are a + (I − G V)⁻¹ G r
     change = np.linalg.solve(np.eye(c) - g @ v, g @ r[:, :, None])[:, :, 0]
     a = all_scores(phi @ z.T + change.T)
     top = a.max(0)

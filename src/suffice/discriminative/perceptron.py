@@ -1,4 +1,4 @@
-"""The perceptron: its rule, its passes over the rows until it makes no mistake, and the margin."""
+"""The perceptron: rules for corrections, passes over the rows, and the margin."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -18,20 +18,22 @@ from suffice.typing import Codes, Floats
 _BLOCK = 64  # number of rows whose scores are updated together
 _METHODS = ("stochastic", "batch")
 
-# maps scores wz (R, n) and codes to c (R, n), which is zero for rows that are right: w ← w + η c zᵀ
+# a function of scores w z (R, n) and codes that returns c (R, n) of the correction w ← w + η c zᵀ,
+# which is zero for rows on the right side
 Rule: TypeAlias = Callable[[Floats, Codes], Floats]
-# a row number, and the weights (R, D) after its correction
+# the number of a row, and the weights (R, D) after the correction for this row
 Mistake: TypeAlias = tuple[int, Floats]
 
 
 @dataclass(frozen=True)
 class PerceptronLearning:
-    """How a perceptron reads the rows, and what it records.
+    """Settings of perceptron learning: the passes over the rows, and the record.
 
     Parameters
     ----------
     method : {"stochastic", "batch"}, default="stochastic"
-        w ← w + η t x after each mistake; or w ← w + η Σ t x once per pass.
+        "stochastic" corrects w ← w + η t x after each mistake, "batch" w ← w + η Σ t x once per
+        pass.
     shuffle : bool, default=True
         Whether stochastic steps visit the rows in a random order, drawn again for each pass,
         instead of the given order.
@@ -71,17 +73,17 @@ class PerceptronLearning:
 
 
 def one_against_rest(scores: Floats, codes: Codes) -> Floats:
-    """Return t where t wᵀz ≤ 0 and zero elsewhere, with labels t = ±1 for each class.
+    """Return t where t wᵀz ≤ 0, and zero elsewhere, where t = 1 for a row's own class, else −1.
 
-    If there is a single score, it is that of the second of two classes.
+    A single score is that of the second of two classes.
     """
     positive_class = np.array([1]) if len(scores) == 1 else np.arange(len(scores))
     t = np.where(codes == positive_class[:, None], 1.0, -1.0)
     return np.where(t * scores <= 0, t, 0.0)
 
 
-def direct(scores: Floats, codes: Codes) -> Floats:
-    """Return +1 for the right class and −1 for its best rival, if the rival's score is no lower.
+def direct_rule(scores: Floats, codes: Codes) -> Floats:
+    """Return +1 for the right class and −1 for the best other class, if this scores no lower.
 
     Duda, Hart & Stork (2001), *Pattern Classification*, section 5.12 (Kesler's construction).
     """
@@ -98,22 +100,22 @@ def direct(scores: Floats, codes: Codes) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """The weights after some passes, and the sum from which their average is computed."""
+    """The weights after some passes, and the sum from which the average weights follow."""
 
     weights: Floats  # w  (R, D): intercept first
-    drift: Floats  # Σ over updates of (rows seen before) · update  (R, D)
-    n_seen: int = 0  # number of rows, or of batches
+    drift: Floats  # sum of the updates, each times the number of rows seen before it  (R, D)
+    n_seen: int = 0  # number of rows shown, or of batches
     n_updates: int = 0
     mistakes: tuple[Mistake, ...] = ()  # mistakes of the last pass
 
     @property
     def average(self) -> Floats:
-        """Mean of the weights over all rows read so far, (R, D)."""
+        """Mean of the weights over all rows shown so far, (R, D)."""
         return self.weights - self.drift / max(self.n_seen, 1)
 
 
 def batch_pass(design: Design, rule: Rule, state: State, rate: float) -> State:
-    """Return the state after one step for all rows together: w ← w + η Σ over mistakes of t z."""
+    """Return the state after one correction w ← w + η Σ t z, summed over all mistakes."""
     update = np.zeros_like(state.weights)
     n_wrong = 0
     for block in design.blocks():
@@ -135,9 +137,9 @@ def stochastic_pass(
     rate: float,
     rng: np.random.Generator | None,
 ) -> State:
-    """Return the state after every row was shown once: w ← w + η t z at every mistake.
+    """Return the state after a pass over the rows, with w ← w + η t z after every mistake.
 
-    The generator draws the order of the rows; without a generator, they keep the given order.
+    The generator draws the order of the rows; without a generator, the given order is kept.
     """
     n = design.table.n_rows
     order = np.arange(n) if rng is None else rng.permutation(n)
@@ -171,13 +173,13 @@ def _show_compiled(
     weights: Floats,
     drift: Floats,
 ) -> int:
-    """Show all rows in an order; update weights and drift, return the number of mistakes."""
+    """Show all rows in order, update weights and drift; return the number of mistakes."""
     from suffice.core.compiled import read_only
     from suffice.discriminative.loops import show_rows
 
     scaling = design.scaling
     x, codes = read_only(design.table.x, design.table.codes)
-    is_direct = rule is direct
+    is_direct = rule is direct_rule
     n_wrong = show_rows(
         x,
         codes,
@@ -202,7 +204,7 @@ def _show_block(
     weights: Floats,
     drift: Floats,
 ) -> list[Mistake]:
-    """Show the rows of a block one by one; update weights and drift, return the mistakes."""
+    """Show the rows of a block one by one, update weights and drift; return the mistakes."""
     z = block.x
     scores = weights @ z.T
     products = z @ z.T
@@ -224,7 +226,7 @@ def _show_block(
 
 
 def pocket_weights(design: Design, states: Sequence[State]) -> list[Floats]:
-    """Return, for each pass, the weights with the fewest errors among all passes so far.
+    """Return, after each pass, the weights with the fewest errors of all passes so far.
 
     Gallant (1990), *IEEE Transactions on Neural Networks* 1, 179–191.
     """
@@ -257,7 +259,7 @@ def learn(
 
 
 def criterion(design: Design, rule: Rule, weights: Floats) -> tuple[float, Floats]:
-    """Return E(w) = −Σ over mistakes of t wᵀz, and its gradient (R, D)."""
+    """Return the criterion E(w) = −Σ t wᵀz, summed over all mistakes, and its gradient (R, D)."""
     loss = 0.0
     gradient = np.zeros_like(weights)
     for block in design.blocks():
@@ -270,7 +272,7 @@ def criterion(design: Design, rule: Rule, weights: Floats) -> tuple[float, Float
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CriterionOnPath:
-    """The criterion as a function of all weights in original units; it can be pickled."""
+    """The criterion as a function of all weights in original units, as a class for pickling."""
 
     design: Design
     rule: Rule
@@ -287,7 +289,7 @@ def trace_of(
     rate: float,
     history: Sequence[Floats],
 ) -> Iterator[PathPoint]:
-    """Yield the criterion and its gradient at each of these weights."""
+    """Yield a point with the criterion and its gradient for each of the weights in ``history``."""
     for t, weights in enumerate(history):
         loss, gradient = criterion(design, rule, weights)
         norm = float(np.abs(gradient).max()) / design.table.n_rows
@@ -301,14 +303,14 @@ def n_errors(design: Design, weights: Floats) -> int:
 
 
 def margin(design: Design, weights: Floats) -> float:
-    """Return the smallest distance of a row from a boundary, negative if misclassified."""
+    """Return the smallest distance of a row from a boundary, negative if a row is misclassified."""
     slopes = _per_class(weights)[:, 1:]
     lengths = np.linalg.norm(slopes[:, None] - slopes, axis=2)
     return min(float(leads.min()) for leads in _leads(design, weights, lengths))
 
 
 def _leads(design: Design, weights: Floats, units: Floats) -> Iterator[Floats]:
-    """Yield (a_y − a_k) / units[y, k] of each row's class y and nearest rival k, (n,)."""
+    """Yield min_k (a_y − a_k) / units[y, k] of each row of class y, (n,), over other classes k."""
     weights = _per_class(weights)
     for block in design.blocks():
         a = weights @ block.x.T
@@ -320,5 +322,5 @@ def _leads(design: Design, weights: Floats, units: Floats) -> Iterator[Floats]:
 
 
 def _per_class(weights: Floats) -> Floats:
-    """Return the weights of every class; a single vector is that of the second class."""
+    """Return the weights of every class, where a single vector belongs to the second class."""
     return all_scores(weights) if len(weights) == 1 else weights

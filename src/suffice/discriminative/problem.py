@@ -1,4 +1,4 @@
-"""The problem that a solver solves: an objective, its units, and the moments of its rows."""
+"""The problem that a solver solves: an objective, its units, and the moments of the rows."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -18,12 +18,12 @@ from suffice.discriminative.penalty import penalties
 from suffice.discriminative.scaling import Scaling, feature_sizes
 from suffice.typing import Codes, Floats, LabelsLike, RowsLike, WeightsLike
 
-WIDEST_HESSIAN = 1500  # most parameters for which a Hessian is affordable
+WIDEST_HESSIAN = 1500  # most parameters for which Hessians are affordable
 MANY_FEATURES = 3000  # with more features, moments keep only variances
 
 
 def coded_moments(table: Table, storage: str = "auto", *, fourth: bool = False) -> Moments:
-    """Return the moments of a table, with the codes of its classes as their labels."""
+    """Return the moments of a table, with class codes as labels."""
     coded = replace(table, classes=np.arange(table.n_classes))
     if is_sparse(table.x):
         if storage == "diagonal":
@@ -33,14 +33,14 @@ def coded_moments(table: Table, storage: str = "auto", *, fourth: bool = False) 
 
 
 def moments_to_fit(table: Table) -> Moments:
-    """Return the moments that a fit needs: variances only, if there are very many features."""
+    """Return the moments that a fit needs, with variances only if there are very many features."""
     return coded_moments(table, "diagonal" if table.n_features > MANY_FEATURES else "auto")
 
 
 def device_table(
     x: RowsLike, y: LabelsLike, weight: WeightsLike
 ) -> tuple[Table, Moments] | None:
-    """Return rows on a device unchanged, and their sums; None if the host must read them."""
+    """Return a table of rows that stay on a device, and its moments, or None if that fails."""
     if not is_on_device(x) or not x.shape[0]:
         return None
     moments = Moments.of(x, y, weight, fourth=False)
@@ -56,12 +56,13 @@ def device_table(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """An objective in the units of ``scaling``, and the moments of its rows."""
+    """An objective in the units of ``scaling``, and the moments of the rows."""
 
     objective: Objective
     scaling: Scaling
     moments: Moments
-    aliased: Codes  # columns whose coefficients the rows cannot determine, held at zero
+    # columns whose coefficients are held at zero, since the rows cannot determine them
+    aliased: Codes
 
     @classmethod
     def of(
@@ -74,7 +75,7 @@ class Problem:
         fit_intercept: bool = True,
         per_deviation: bool = True,
     ) -> Self:
-        """Return the problem; the penalty is on coefficients per deviation, or per unit."""
+        """Return the problem, with a penalty on coefficients per deviation, or else per unit."""
         s = feature_sizes(moments, fit_intercept=fit_intercept)
         scaling = Scaling.of(moments, fit_intercept=fit_intercept, standardize=standardize)
         if l2 == 0:
@@ -84,8 +85,8 @@ class Problem:
         units = s if per_deviation else 1.0
         penalty = np.empty(1 + moments.n_features)
         penalty[1:] = penalties(l2, units, scaling.inverse)
-        # any penalty holds a coefficient at zero if the loss does not depend on it, or if
-        # other coefficients have the same effect
+        # a penalty of any size holds an unused intercept and aliased coefficients at zero: the loss
+        # does not depend on these, or other coefficients have the same effect
         penalty[0] = 0.0 if fit_intercept else moments.total_weight
         penalty[1 + aliased] = moments.total_weight
         objective = Objective(design_of(table, scaling), penalty)
@@ -93,7 +94,7 @@ class Problem:
 
     @property
     def products(self) -> Floats:
-        """Σ w z zᵀ of the rows with their leading 1, (D, D), or its diagonal (D,)."""
+        """Σ w z zᵀ of the rows z, which begin with 1, (D, D), or its diagonal (D,)."""
         m = self.moments
         v = self.scaling.inverse
         lead = self.scaling.lead
@@ -110,7 +111,7 @@ class Problem:
 
     @property
     def bound(self) -> Floats:
-        """A such that M ⊗ A bounds every Hessian of the objective from above, (D, D) or (D,)."""
+        """A, (D, D) or its diagonal (D,), for which M ⊗ A bounds every Hessian from above."""
         # Böhning (1992), *Annals of the Institute of Statistical Mathematics* 44, 197–200
         # A = β Σ w z zᵀ + diag λ,  β = ½, or ¼ for two classes
         beta = 0.25 if self.moments.n_classes == 2 else 0.5
@@ -122,7 +123,8 @@ class Problem:
 def aliased_columns(moments: Moments, *, fit_intercept: bool = True) -> Codes:
     """Return the columns that are constant, or combinations of the columns that remain.
 
-    Pivoted Cholesky chooses which columns of a dependent set remain; their order does not matter.
+    Pivoted Cholesky chooses which columns of a dependent set remain. The order of the columns does
+    not matter.
     """
     constant = feature_sizes(moments, fit_intercept=fit_intercept) == 0
     if moments.storage == "diagonal":

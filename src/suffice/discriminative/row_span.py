@@ -1,9 +1,9 @@
 """Ridge-penalised logistic regression of fewer rows than features, in the span of the rows.
 
 With y = (x − m) / s, the penalty is (λ/2) |φ|², so the best φ is a combination of rows. In
-coordinates along an orthonormal basis Q of their span, φ = Q β, |φ|² = |β|², and the problem has as
-many features as rows. The right singular vectors of the rows are such a basis; this one comes from
-a pivoted Cholesky factor of their Gram matrix.
+coordinates along an orthonormal basis Q of the span of the rows, φ = Q β and |φ|² = |β|², and the
+problem has as many features as rows. The right singular vectors of the rows would be such a basis;
+the basis used here comes from a pivoted Cholesky factor of the rows' Gram matrix.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from suffice.typing import Codes, Floats
 class RowSpan:
     """Rows in standard units, and their coordinates along orthonormal axes Q of their span.
 
-    For the rows p of a basis, Y_p = L_p Qᵀ with L_p lower triangular, so that Q = Y_pᵀ L_p⁻ᵀ.
+    The rows with the numbers p form a basis of the span. For these rows, Y_p = L_p Qᵀ with a lower
+    triangular L_p, so that Q = Y_pᵀ L_p⁻ᵀ.
     """
 
     scaling: Scaling  # y = (x − m) / s
     rows: Floats  # Y  (n, d)
     basis: Codes  # p  (r,)
-    table: Table  # the labelled rows as coordinates L, where Y = L Qᵀ  (n, r)
+    table: Table  # the labelled rows in coordinates L, where Y = L Qᵀ  (n, r)
 
     @classmethod
     def of(cls, table: Table, moments: Moments, *, fit_intercept: bool) -> RowSpan:
@@ -41,7 +42,7 @@ class RowSpan:
         rows = np.subtract(table.x, scaling.centre, dtype=np.float64)
         rows *= scaling.inverse
         lower, pivots, rank = _pivoted_cholesky(rows @ rows.T)
-        if rank == 0:  # all rows are the same: one coordinate, which is 0
+        if rank == 0:  # all rows are equal: use one coordinate, which is 0
             zeros = np.zeros((len(rows), 1))
             return cls(scaling, rows, pivots[:0], replace(table, x=zeros, names=None))
         coordinates = np.empty((len(rows), rank))
@@ -50,7 +51,7 @@ class RowSpan:
         return cls(scaling, rows, basis, replace(table, x=coordinates, names=None))
 
     def slopes(self, beta: Floats) -> Floats:
-        """Return φ of φᵀy + w_0 for coefficients of coordinates, (C, d)."""
+        """Return φ of φᵀy + w_0, given the coefficients β of coordinates, (C, d)."""
         along = np.zeros((len(self.rows), len(beta)))
         if len(self.basis):
             # φ = Q β = Y_pᵀ L_p⁻ᵀ β
@@ -59,15 +60,15 @@ class RowSpan:
         return along.T @ self.rows
 
     def to_original(self, beta: Floats) -> Floats:
-        """Return (w_0, w) of wᵀx + w_0, given the coordinates' parameters, each (C, 1 + …)."""
+        """Return (w_0, w) of wᵀx + w_0, (C, 1 + d), given (w_0, β) of coordinates, (C, 1 + r)."""
         phi = np.column_stack([beta[:, 0], self.slopes(beta)])
         return self.scaling.to_original(phi)
 
 
 def _pivoted_cholesky(gram: Floats) -> tuple[Floats, Codes, int]:
-    """Return L (n, r), the pivots and the rank r, where row p_i of the Gram matrix's root is L_i.
+    """Return L (n, r), the pivots p and the rank r of a Gram matrix G.
 
-    Y Yᵀ = L Lᵀ in the order of the pivots.
+    G = L Lᵀ if the rows and columns of G are taken in the order of the pivots.
     """
     tolerance = len(gram) * EPS * float(np.diagonal(gram).max())
     factor, pivots, rank, _ = lapack.dpstrf(gram, lower=1, tol=tolerance)

@@ -1,4 +1,4 @@
-"""The units in which solvers work: features minus their means, in standard deviations."""
+"""The units in which solvers work: features minus their means, divided by their deviations."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -13,23 +13,23 @@ from suffice.typing import Floats
 def feature_sizes(moments: Moments, *, fit_intercept: bool = True) -> Floats:
     """Return the standard deviation s_j of each feature over all rows, (d,).
 
-    Without an intercept it is the root mean square, since the rows are not centred.
+    Without an intercept, s_j is the root mean square, since the rows are not centred.
     """
     if not fit_intercept:
         return np.hypot(np.sqrt(moments.total_variances), moments.grand_mean)
     weight = moments.total_weight
-    # divisor Σw − 1, as R's sd, but never less than ½ Σw: weights may sum to one or less
+    # the divisor is Σw − 1, as in R's sd, or ½ Σw if that is larger, since Σw may be one or less
     divisor = max(weight - 1, weight / 2)
     return np.sqrt(moments.total_variances * weight / divisor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaling:
-    """The map z = (x − m) / s to the units that a solver works in, and its inverse."""
+    """The map z = (x − m) / s to the units in which a solver works, and the inverse map."""
 
     centre: Floats  # m  (d,)
-    inverse: Floats  # 1 / s  (d,); zero for a constant feature
-    # the number before z, which the intercept multiplies; 0 without an intercept
+    inverse: Floats  # 1 / s, zero for a constant feature  (d,)
+    # the first number of a row (1, z), which the intercept multiplies; 0 without an intercept
     lead: float = 1.0
 
     @classmethod
@@ -40,7 +40,7 @@ class Scaling:
         fit_intercept: bool = True,
         standardize: bool = True,
     ) -> Self:
-        """Return the map to deviation 1 and, if there is an intercept, to mean 0."""
+        """Return the map to features with deviation 1 and, if there is an intercept, mean 0."""
         origin = np.zeros(moments.n_features)
         lead = float(fit_intercept)
         if not standardize:
@@ -49,7 +49,7 @@ class Scaling:
         return cls(moments.grand_mean if fit_intercept else origin, inverse, lead)
 
     def standardised(self, table: Table) -> Table:
-        """Return the table with rows (1, z), shape (n, 1 + d), and a weight for each."""
+        """Return the table with rows (1, z), shape (n, 1 + d), and a weight for each row."""
         z = np.empty((table.n_rows, table.n_features + 1))
         z[:, 0] = self.lead
         np.subtract(table.x, self.centre, out=z[:, 1:])

@@ -1,8 +1,8 @@
-"""Whether classes are separable, so that no finite maximum-likelihood coefficients exist.
+"""Test whether classes are separable, so that the likelihood has no maximum.
 
-Classes are separable if some direction δ has (δ_y − δ_k)ᵀz ≥ 0 for all rows z of class y and all
-rivals k, and not zero for all of them. This linear program is solved on a growing set of the
-hardest rows.
+Classes are separable if, for some direction δ, (δ_y − δ_k)ᵀz ≥ 0 holds for all rows z, where y is
+the class of the row and k any other class, a rival, and not all these numbers are zero. This linear
+program is solved on a growing set of the hardest rows.
 """
 
 from collections.abc import Callable
@@ -19,31 +19,33 @@ from suffice.discriminative.problem import Problem
 from suffice.discriminative.solver import Solution
 from suffice.typing import Codes, Floats
 
-# below this share of the curvature at zero, separation is possible and is searched for
+# if the curvature falls below this share of the curvature at φ = 0, separation is possible
 _FLAT = 1e-6
-# if a margin of rows scaled to one is below minus this, the row contradicts the direction
+# a row, scaled to size one, contradicts a direction if its margin is below minus this
 _VIOLATED = 1e-8
 _GAINED = 1e-9
 _NONZERO = 1e-7
 _TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 _SAMPLE = 10_000
 _ROUNDS = 30
-_WIDEST = 1500  # most parameters for which the linear program is quick
+_WIDEST = 1500  # with more parameters, the linear program takes too long
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Separation:
-    """How classes are separated without error (Albert & Anderson 1984, *Biometrika* 71, 1–10)."""
+    """The way in which classes are separated (Albert & Anderson 1984, *Biometrika* 71, 1–10)."""
 
-    # whether every row is on its own side; otherwise some lie on the boundary (quasi-separation)
+    # whether every row lies on its class's side; else some lie on a boundary (quasi-separation)
     complete: bool
-    features: Codes  # columns with a coefficient in a sparse separating direction
+    # columns that have a coefficient in a sparse direction that separates the classes
+    features: Codes
 
 
 def find_separation(problem: Problem, solution: Solution) -> Separation | None:
-    """Return how the classes are separated, or None, given the end of an unpenalised descent.
+    """Return how the classes are separated, or None if they are not separable.
 
-    With more than 1500 parameters only complete separation is found.
+    ``solution`` is the end of a descent without penalty. With more than 1500 parameters, only
+    complete separation is found.
     """
     point = solution.point
     if solution.converged and not _is_flat(problem, point):
@@ -64,12 +66,12 @@ def find_separation(problem: Problem, solution: Solution) -> Separation | None:
 
 
 def _is_flat(problem: Problem, point: Evaluation) -> bool:
-    """Return whether the loss is flat in some direction, compared with that at zero."""
+    """Return whether the loss is flat in some direction, compared with the loss at φ = 0."""
     c, d = point.phi.shape
     if c * d > _WIDEST:
         return True
     terms = np.setdiff1d(np.arange(d), 1 + problem.aliased)
-    # at zero every class has p = 1/K, and the Hessian is (diag(1/K) − 1/K²) ⊗ Σ w z zᵀ
+    # at φ = 0, every class has p = 1/K, and the Hessian is (diag(1/K) − 1/K²) ⊗ Σ w z zᵀ
     classes_at_zero = (np.eye(c) - 1 / (c + 1)) / (c + 1)
     at_zero = np.kron(classes_at_zero, problem.products[np.ix_(terms, terms)])
     hessian = point.hessian
@@ -82,7 +84,7 @@ def _is_flat(problem: Problem, point: Evaluation) -> bool:
 
 
 def _gain(problem: Problem) -> Floats:
-    """Return c with cᵀδ = Σ over rows and rivals of (δ_y − δ_k)ᵀz, scaled to one, (C·D,)."""
+    """Return c with cᵀδ ∝ Σ (δ_y − δ_k)ᵀz over all rows and rivals k, scaled to one, (C·D,)."""
     m = problem.moments
     scaling = problem.scaling
     means = (m.centred_means + m.grand_mean - scaling.centre) * scaling.inverse
@@ -92,7 +94,10 @@ def _gain(problem: Problem) -> Floats:
 
 
 def _constraints(block: Table, delta: Floats, n: int) -> Floats:
-    """Return margin and coefficients of the n hardest (δ_y − δ_k)ᵀ z ≥ 0, |z| ≤ 1, (n, 1 + C·D)."""
+    """Return the n constraints (δ_y − δ_k)ᵀz ≥ 0, |z| ≤ 1, of a block with the smallest margins.
+
+    Each row (1 + C·D,) of the result holds the margin in the direction δ and the coefficients.
+    """
     scale = np.maximum(np.abs(block.x).max(1), np.finfo(float).tiny)
     scores = all_scores(delta @ block.x.T) / scale
     row = np.arange(len(scale))
@@ -106,12 +111,12 @@ def _constraints(block: Table, delta: Floats, n: int) -> Floats:
     matrix = np.zeros((len(row), len(scores), block.n_features))
     matrix[place, block.codes[row]] += z
     matrix[place, rivals] -= z
-    # the first class scores zero
+    # the first class has the score zero, and no coefficients
     return np.column_stack([margins[rivals, row], matrix[:, 1:].reshape(len(row), -1)])
 
 
 def _hardest(design: Design, delta: Floats, n: int) -> Floats:
-    """Return the n constraints with the smallest margin in direction δ (C, D)."""
+    """Return the n constraints of all rows with the smallest margins in direction δ (C, D)."""
     best = np.empty((0, 1 + delta.size))
     for block in design.blocks():
         best = np.vstack([best, _constraints(block, delta, n)])
@@ -120,7 +125,7 @@ def _hardest(design: Design, delta: Floats, n: int) -> Floats:
 
 
 def _least(margins: Floats, n: int) -> Codes:
-    """Return the positions of the n smallest margins, in no order."""
+    """Return the positions of the n smallest margins, not sorted."""
     return np.argpartition(margins, min(n, len(margins)) - 1)[:n]
 
 
@@ -129,7 +134,7 @@ def _separating(
     start: Floats,
     program: Callable[[Floats], Floats | None],
 ) -> Floats | None:
-    """Return a direction (C, D) that no row contradicts, or None if some rows rule it out."""
+    """Return a direction (C, D) that no row contradicts, or None if there is no such direction."""
     n = int(np.clip(10 * start.size, 200, 2000))
     working = _hardest(design, start, n)
     for _ in range(_ROUNDS):
@@ -155,10 +160,10 @@ def _steepest_program(a: Floats, gain: Floats) -> Floats | None:
 
 
 def _sparsest_program(a: Floats, gain: Floats, shape: tuple[int, ...]) -> Floats | None:
-    """Return the δ that minimises Σ|δ_j| with Aδ ≥ 0 and cᵀδ = 1; intercepts do not count."""
+    """Return the δ that minimises Σ|δ_j|, without intercepts, with Aδ ≥ 0 and cᵀδ = 1."""
     cost = np.ones((2, *shape))
     cost[:, :, 0] = 0.0
-    # δ = u − v,  u, v ≥ 0
+    # write δ = u − v with u, v ≥ 0
     constraints: _Constraints = {
         "A_ub": np.hstack([-a, a]),
         "b_ub": np.zeros(len(a)),
@@ -172,7 +177,7 @@ def _sparsest_program(a: Floats, gain: Floats, shape: tuple[int, ...]) -> Floats
 
 
 class _Constraints(TypedDict, total=False):
-    """Constraints of a linear program, as ``scipy.optimize.linprog`` names them."""
+    """Constraints of a linear program, with the names of ``scipy.optimize.linprog``."""
 
     A_ub: Floats
     b_ub: Floats
@@ -182,7 +187,7 @@ class _Constraints(TypedDict, total=False):
 
 
 def _solved(cost: Floats, constraints: _Constraints) -> Floats | None:
-    """Return the solution of a linear program; with looser tolerances if tight ones fail."""
+    """Return the solution of a linear program, with looser tolerances if tight tolerances fail."""
     from scipy.optimize import linprog
 
     for options in (_TIGHT, {}):

@@ -1,4 +1,4 @@
-"""Solvers of logistic regression: the loop that follows any descent until it stops."""
+"""Base class of the solvers of logistic regression, which follow a descent until it stops."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -17,28 +17,29 @@ from suffice.typing import Floats
 
 _HALVINGS = 40
 _SUFFICIENT = 1e-4  # α of Armijo's rule
-_ROUNDING = 1e-12  # relative rounding error of a long sum such as the loss
+_ROUNDING = 1e-12  # relative rounding error of a long sum, such as the loss
 _NOT_KEPT = np.empty(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """The end of a descent."""
+    """The last point of a descent, and the course of the descent."""
 
     point: Evaluation
     n_iter: int
     converged: bool
-    trace: list[PathPoint]  # from the start on; with parameters (C, D) if they were recorded
+    # all points from the start; with parameters (C, D) if these were recorded
+    trace: list[PathPoint]
 
 
 class Solver(ABC):
-    """A method of descent: the points that it visits, and its default stopping rule."""
+    """A method of descent, which yields the points that it visits, and a default stopping rule."""
 
     default: ClassVar[Stopping]
 
     @abstractmethod
     def steps(self, problem: Problem, start: Floats) -> Iterator[Step]:
-        """Yield the points of a descent from (C, D), perhaps without end."""
+        """Yield the points of a descent from ``start`` (C, D), perhaps without end."""
 
     @np.errstate(over="ignore", invalid="ignore")
     def solve(
@@ -49,7 +50,7 @@ class Solver(ABC):
         *,
         record: bool = False,
     ) -> Solution:
-        """Return the end of the descent: it stops by the rule, or after the last step."""
+        """Return the end of the descent, which stops by ``stopping`` or after its last step."""
         trace: list[PathPoint] = []
         previous: Step | None = None
         converged = False
@@ -78,7 +79,7 @@ def damped(
     start: Floats,
     direction: Callable[[Evaluation], Floats],
 ) -> Iterator[Step]:
-    """Yield the points φ + t Δ, where t is the first of 1, ½, ¼, … that lowers the loss enough."""
+    """Yield φ + t Δ again and again, with the first t of 1, ½, ¼, … that lowers the loss enough."""
     point = evaluate(start)
     t = 0.0
     while True:
@@ -88,7 +89,7 @@ def damped(
         rounding = _ROUNDING * abs(point.loss)
         for t in 0.5 ** np.arange(_HALVINGS):
             candidate = evaluate(point.phi + t * delta)
-            # f(φ + tΔ) ≤ f(φ) + α t gᵀΔ  (Armijo), up to the rounding of a long sum
+            # Armijo: f(φ + tΔ) ≤ f(φ) + α t gᵀΔ, up to the rounding error of a long sum
             if candidate.loss <= point.loss - _SUFFICIENT * t * decrement + rounding:
                 break
         else:

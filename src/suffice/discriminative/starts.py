@@ -1,4 +1,4 @@
-"""First parameters of a descent."""
+"""First parameters of the descents of logistic regression."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -9,13 +9,15 @@ from suffice.core.linalg import solve_semidefinite
 from suffice.discriminative.problem import Problem
 from suffice.typing import Floats
 
-Start: TypeAlias = Callable[[Problem], Floats]  # parameters in the problem's units, (C, D)
-# if the log odds at a class mean exceed this, the loss has almost no curvature
+Start: TypeAlias = Callable[
+    [Problem], Floats
+]  # returns parameters (C, D) in the problem's units
+# if the log odds at a class mean are larger, the loss has almost no curvature there
 _FARTHEST = 15.0
 
 
 def zero_start(problem: Problem) -> Floats:
-    """Return zeros, shape (C, D): all classes are equally probable for every row."""
+    """Return zeros, shape (C, D), for which all classes are equally probable in every row."""
     return np.zeros(problem.objective.shape)
 
 
@@ -25,20 +27,21 @@ def random_start(problem: Problem, seed: int = 0) -> Floats:
 
 
 def start_at(beta: Floats) -> Start:
-    """Return a start at given coefficients (C, D) in original units."""
+    """Return a function that starts at given coefficients (C, D) in original units."""
     return lambda problem: problem.scaling.from_original(beta)
 
 
 def lda_start(problem: Problem) -> Floats:
-    """Return the log odds of Gaussian classes that share a covariance, or zeros, shape (C, D).
+    """Return the parameters of linear discriminant analysis, shape (C, D).
 
+    If the moments hold no pooled scatter, or if the model has no intercept, the result is zero.
     Efron (1975), *Journal of the American Statistical Association* 70, 892–898.
     """
     m = problem.moments
     v = problem.scaling.inverse
     if m.storage == "diagonal" or not problem.scaling.lead:
         return zero_start(problem)
-    # about the grand mean:  w_k = Σ⁻¹ μ_k,  w_k0 = −½ μ_kᵀ w_k + log π_k
+    # with means about the grand mean:  w_k = Σ⁻¹ μ_k,  w_k0 = −½ μ_kᵀ w_k + log π_k
     means = m.centred_means * v
     within = m.pooled_scatter * v * v[:, None] / m.total_weight
     slopes = _tempered(means, solve_semidefinite(within, means.T).T)
@@ -50,8 +53,8 @@ def lda_start(problem: Problem) -> Floats:
 
 
 def _tempered(means: Floats, slopes: Floats) -> Floats:
-    """Return the slopes, reduced if classes are so far apart that the loss would be flat."""
-    # half the squared distance of two class means is their log odds there
+    """Return the slopes, reduced if the loss would be flat because classes are far apart."""
+    # at its own mean, a class has the log odds ½ Δ² against a class at the distance Δ
     scores = means @ slopes.T
     squares = np.diagonal(scores)
     distances = squares + squares[:, None] - scores - scores.T

@@ -1,11 +1,11 @@
-"""When a descent stops: the gradient is small, or the log-likelihood changes by less than ε."""
+"""Rules by which a descent stops: a small gradient, or a small change of the log-likelihood."""
 
 from dataclasses import dataclass, replace
 from typing import Self
 
 from suffice.discriminative.logistic_loss import Evaluation
 
-_INVISIBLE = 1e-24  # a smaller relative gain of the loss is lost in rounding
+_INVISIBLE = 1e-24  # a smaller relative decrease of the loss is lost in rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -13,8 +13,8 @@ class Step:
     """A point that a solver has reached, and the step that led to it."""
 
     point: Evaluation
-    size: float  # step length or learning rate that led here; 0 at the start
-    # gᵀH⁻¹g, twice the reduction of the loss that is still possible, if the solver computes it
+    size: float  # the step length or learning rate; 0 at the start
+    # gᵀH⁻¹g, twice the decrease of the loss that is still possible; 0 if it is not computed
     decrement: float = 0.0
 
 
@@ -22,7 +22,7 @@ class Step:
 class Stopping:
     """The rule by which a descent stops."""
 
-    # limit of the greatest mean gradient in standard units, and of the remaining gain
+    # limit of the greatest mean gradient in standard units, and of ``decrement``
     tol: float = 1e-8
     epsilon: float | None = None  # limit of the change of the log-likelihood
     max_iter: int = 100
@@ -33,7 +33,7 @@ class Stopping:
         epsilon: float | None,
         max_iter: int | None,
     ) -> Self:
-        """Return the rule with other limits; None keeps a limit of this rule."""
+        """Return the rule with other limits, where None keeps the present limit."""
         return replace(
             self,
             tol=self.tol if tol is None else tol,
@@ -49,5 +49,5 @@ class Stopping:
             return True
         if self.epsilon is None or previous is None:
             return False
-        # |Δ log-likelihood| < ε
+        # stop if |Δ log-likelihood| < ε
         return abs(previous.point.misfit - step.point.misfit) < self.epsilon

@@ -20,23 +20,23 @@ from suffice.typing import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stream:
-    """Coefficients after some batches, in original units, and the moments of all of them."""
+    """Coefficients after some batches, in original units, and the moments of all these rows."""
 
     moments: Moments
     beta: Floats  # the last iterate  (C, D)
-    average: Floats  # the average of all iterates, which is the answer  (C, D)
+    average: Floats  # the average of the iterates, which is the result  (C, D)
     n_steps: int = 0
 
     @classmethod
     def before(cls, n_classes: int, n_features: int) -> Self:
-        """Return the stream before its first batch."""
+        """Return a stream before its first batch."""
         zero = np.zeros((n_classes - 1, n_features + 1))
         moments = Moments.empty(range(n_classes), n_features, storage="diagonal")
         return cls(moments, zero, zero)
 
     @classmethod
     def after(cls, moments: Moments, beta: Floats) -> Self:
-        """Return the stream after a fit to all rows so far."""
+        """Return a stream that continues a fit, given the fit's moments and coefficients."""
         if moments.storage == "per-class":
             moments = replace(moments, scatter=DiagonalScatter(moments.diagonals))
         return cls(replace(moments, fourth=None), beta, beta)
@@ -49,12 +49,12 @@ class Stream:
         *,
         fit_intercept: bool = True,
     ) -> Self:
-        """Return the stream after one more batch, with labels as codes of its classes."""
+        """Return the stream after another batch, a table with the classes of the stream."""
         storage = "pooled" if self.moments.storage == "pooled" else "diagonal"
         moments = self.moments + coded_moments(table, storage)
         problem = Problem.of(table, moments, l2=l2, fit_intercept=fit_intercept)
         scaling = problem.scaling
-        # the penalty is for all rows so far; the batch gets its share of it
+        # the penalty belongs to all rows so far: the batch gets a share of the penalty
         objective = problem.objective
         share = objective.design.total_weight / moments.total_weight
         objective = replace(objective, penalty=objective.penalty * share)

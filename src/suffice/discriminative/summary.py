@@ -28,13 +28,14 @@ class LogisticSummary:
     r"""Coefficients of each class against the first, with their standard errors.
 
     Standard errors are the square roots of the diagonal of the inverse Hessian. With a penalty,
-    they describe the penalised fit, and AIC and BIC count effective parameters.
+    standard errors describe the penalised fit, and AIC and BIC count effective parameters.
     """
 
     coefficients: Floats  # log odds of each class against the first, intercept first  (C, D)
-    # (C·D, C·D), sorted by class, then by coefficient; NaN for aliased columns
+    # covariance of the coefficients, sorted by class, then by term; NaN if aliased  (C·D, C·D)
     covariance: Floats
-    degrees_of_freedom: float  # tr H⁻¹ H_loglik; the number of coefficients without penalty
+    # tr H⁻¹ H_loglik, which is the number of coefficients without penalty
+    degrees_of_freedom: float
     log_likelihood: float
     null_log_likelihood: float  # log-likelihood of the model with intercepts only
     weight: float  # total weight of the rows
@@ -45,7 +46,7 @@ class LogisticSummary:
 
     @classmethod
     def of(cls, problem: Problem, point: Evaluation, l2: float) -> LogisticSummary:
-        """Return the inverse of the Hessian at the minimum."""
+        """Return the summary of a fit, given the problem and the minimum, which needs a Hessian."""
         c, d = point.phi.shape
         factor = positive_factor(point.required_hessian())
         inverse = solve_factored(factor, np.eye(c * d))
@@ -73,7 +74,7 @@ class LogisticSummary:
         *,
         fit_intercept: bool = True,
     ) -> LogisticSummary:
-        """Return the inverse of the Hessian at given coefficients, in one pass over rows."""
+        """Return the summary at given coefficients, computed in one pass over the rows."""
         moments = coded_moments(table)
         problem = Problem.of(table, moments, l2=l2, fit_intercept=fit_intercept)
         point = problem.objective.curve(problem.scaling.from_original(beta))
@@ -81,17 +82,17 @@ class LogisticSummary:
 
     @property
     def standard_errors(self) -> Floats:
-        """Roots of the covariance's diagonal, (C, D)."""
+        """Standard errors of the coefficients, (C, D)."""
         return np.sqrt(np.diagonal(self.covariance)).reshape(self.coefficients.shape)
 
     @property
     def z(self) -> Floats:
-        """Coefficients in standard errors, (C, D)."""
+        """Coefficients divided by their standard errors, (C, D)."""
         return self.coefficients / self.standard_errors
 
     @property
     def p_values(self) -> Floats:
-        """Two-sided normal p-values, (C, D); NaN with no more rows than coefficients."""
+        """Two-sided normal p-values, (C, D), or NaN if rows are no more than coefficients."""
         if not self.has_enough_rows:
             return np.full(self.coefficients.shape, np.nan)
         return 2 * np.asarray(ndtr(-np.abs(self.z)))
@@ -103,7 +104,7 @@ class LogisticSummary:
 
     @property
     def odds_ratios(self) -> Floats:
-        """Factor on the odds for one more unit of a feature, exp w, (C, D)."""
+        """Factor exp w by which the odds change for one more unit of a feature, (C, D)."""
         return np.exp(self.coefficients)
 
     @property
@@ -131,7 +132,7 @@ class LogisticSummary:
         return 1 - self.log_likelihood / self.null_log_likelihood
 
     def columns(self) -> dict[str, Floats]:
-        """Return the table by its columns, each (C, D)."""
+        """Return the columns of the table by name, each (C, D)."""
         lower, upper = self.odds_intervals
         return {
             "coefficient": self.coefficients,
@@ -144,7 +145,7 @@ class LogisticSummary:
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a frame with a row per coefficient, by term, or by class and term if K > 2."""
+        """Return a frame with a row for each coefficient, indexed by term and, if K > 2, class."""
         import pandas as pd
 
         if len(self.classes) > 2:
@@ -174,7 +175,7 @@ _HEAD = ("", "coefficient", "std. error", "z", "p", "odds ratio", "interval")
 
 
 def _tables(summary: LogisticSummary) -> Iterator[tuple[str, list[list[str]]]]:
-    """Yield the title and the rows of cells of the table of each class against the first."""
+    """Yield the title and the rows of the table for each class against the first class."""
     columns = summary.columns()
     for c, label in enumerate(summary.classes[1:]):
         rows = []

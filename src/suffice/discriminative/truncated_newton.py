@@ -1,4 +1,4 @@
-"""Newton steps for many parameters: conjugate gradients, which need only products H v.
+"""Newton steps for many parameters, by conjugate gradients, which need only products H v.
 
 Dembo, Eisenstat & Steihaug (1982), *SIAM Journal on Numerical Analysis* 19, 400–408.
 """
@@ -18,13 +18,13 @@ from suffice.typing import Codes, Floats
 
 Product: TypeAlias = Callable[[Floats], Floats]  # v ↦ H v, shapes (C, D)
 
-_MOST_NUMBERS = 1 << 25  # the standardised rows take 256 MB at most
-_MOST_PRODUCTS = 200  # products H v in one step
-_LARGEST_RESIDUAL = 0.1  # of a step, as a share of the gradient
+_MOST_NUMBERS = 1 << 25  # most numbers in the standardised rows, 256 MB
+_MOST_PRODUCTS = 200  # most products H v in a step
+_LARGEST_RESIDUAL = 0.1  # largest residual of a step as a share of the gradient
 
 
 def is_product_affordable(objective: Objective) -> bool:
-    """Return whether the rows can be kept in standard units."""
+    """Return whether all rows in standard units fit into memory."""
     design = objective.design
     if type(design) not in (Design, CompiledDesign):  # rows on a device, or sparse
         return False
@@ -33,11 +33,11 @@ def is_product_affordable(objective: Objective) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TruncatedNewton:
-    """Steps −H⁻¹ g, solved the more exactly the smaller the gradient."""
+    """Approximate Newton steps −H⁻¹ g, which are more exact if the gradient is smaller."""
 
     objective: Objective
     rows: Floats  # (1, z)  (n, D)
-    squares: Floats  # their squares  (n, D)
+    squares: Floats  # squares of (1, z)  (n, D)
     codes: Codes  # (n,)
     weights: Floats  # (n,)
 
@@ -54,7 +54,7 @@ class TruncatedNewton:
         )
 
     def step(self, point: Evaluation) -> Floats:
-        """Return a step Δ with |H Δ + g| at most a share of |g|, (C, D)."""
+        """Return a step Δ, (C, D), for which |H Δ + g| is at most a share of |g|."""
         penalty = self.objective.penalty
         z = self.rows
         _, _, p = residuals_of(np, point.phi @ z.T, self.codes, self.weights)
@@ -67,7 +67,7 @@ class TruncatedNewton:
             a *= self.weights
             return np.asarray(a @ z + penalty_gradient(v, penalty))
 
-        # the diagonal of H: Σ w p (1 − p) z² + (1 − 1/K) λ
+        # diag H = Σ w p (1 − p) z² + (1 − 1/K) λ
         curvatures = (self.weights * p * (1 - p)) @ self.squares
         curvatures += (1 - 1 / (len(p) + 1)) * penalty
         inverse = np.divide(
@@ -77,9 +77,9 @@ class TruncatedNewton:
 
 
 def _conjugate_gradients(product: Product, inverse: Floats, b: Floats) -> Floats:
-    """Return Δ with H Δ ≈ b, given H v and the reciprocal diagonal of H."""
+    """Return Δ with H Δ ≈ b, given the function H v and the reciprocal diagonal of H."""
     size = float(np.linalg.norm(b))
-    # a share that falls with the gradient gives faster than linear convergence
+    # convergence is faster than linear if this share decreases with the gradient
     target = min(_LARGEST_RESIDUAL, np.sqrt(size)) * size
     delta = np.zeros_like(b)
     r = b.copy()
@@ -92,8 +92,8 @@ def _conjugate_gradients(product: Product, inverse: Floats, b: Floats) -> Floats
         h = product(direction)
         curvature = float(np.vdot(direction, h))
         if curvature <= 0:
-            break  # rounding: H is positive semidefinite
-        # the step α = rᵀy / dᵀHd along a direction d
+            break  # a rounding error, since H is positive semidefinite
+        # step length α = rᵀy / dᵀHd along the direction d
         alpha = ry / curvature
         delta += alpha * direction
         r -= alpha * h

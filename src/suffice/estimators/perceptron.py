@@ -130,7 +130,7 @@ class Perceptron(linear.LinearDecisions):
             standardize=learning.standardize,
         )
         design = _design(table, scaling, learning)
-        rule = passes.direct if self.multiclass == "direct" else passes.one_against_rest
+        rule = passes.direct_rule if self.multiclass == "direct" else passes.one_against_rest
         n_scores = table.n_classes
         if table.n_classes == 2:
             rule = passes.one_against_rest

@@ -27,7 +27,7 @@ from suffice.core.table import Table
 from suffice.discriminative.design import CompiledDesign, Design
 from suffice.discriminative.perceptron import (
     State,
-    direct,
+    direct_rule,
     one_against_rest,
     stochastic_pass,
 )
@@ -229,7 +229,7 @@ def test_logistic_sums_are_those_of_their_definition(n_classes, weight):
 
 
 @pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize("rule", [one_against_rest, direct])
+@pytest.mark.parametrize("rule", [one_against_rest, direct_rule])
 def test_a_pass_of_a_perceptron_is_that_of_its_definition(rule):
     scaling = Scaling(np.zeros(D), np.ones(D))
     table = Table.of(X, Y)
