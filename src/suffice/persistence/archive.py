@@ -1,4 +1,4 @@
-"""The file format: a zip of ``header.json`` and ``.npy`` arrays, with SHA-256, never pickle."""
+"""The file format, a zip of ``header.json`` and ``.npy`` arrays with checksums, without pickle."""
 
 import errno
 import hashlib
@@ -22,22 +22,23 @@ from suffice.typing import Array
 FORMAT_VERSION = 1
 _HEADER = "header.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal content gives equal files
-_PART_OF_NAME = 40  # characters used in the temporary name, so that it is not too long
-# disk errors, which are never caused by the content of a file
+# most characters of the file's name in the temporary name, which must not be too long
+_PART_OF_NAME = 40
+# errors of a full disk, which the content of a file never causes
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-# A size claimed by a file is not trusted before the bytes are read.
-_PLENTY = 1 << 28  # bytes; larger content must not be much larger than the file itself
-_DENSEST = 200  # largest ratio of content to file size
-# limits for text, which becomes objects: bytes, and ratio of content to file size
+# the size that a file claims for its content must be plausible before any byte is unpacked
+_PLENTY = 1 << 28  # up to this many bytes, content of any file is plausible
+_DENSEST = 200  # largest plausible ratio of content to file size beyond that
+# limits for the header, whose text becomes objects: bytes, and ratio of content to file size
 _LONG_HEADER = 1 << 20
 _DENSEST_HEADER = 20
-_WIDEST = 1 << 22  # largest side of an array without content
+_WIDEST = 1 << 22  # largest dimension of an array that has no elements
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file that replaces ``path`` only when it has been written completely."""
-    # keep links, the mode of the old file and, if the system allows it, its owner
+    """Open a file that replaces ``path`` only after all of it has been written."""
+    # links, the mode of the old file and, if the system allows it, the old owner are kept
     target = followed(path)
     if not target.parent.is_dir():
         raise InvalidParameterError(
@@ -61,7 +62,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         part.replace(target)
-        _write_out(target.parent)  # so that the new name survives a crash
+        _write_out(target.parent)  # the new name then survives a crash
     except BaseException as error:
         part.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno in NO_ROOM:
@@ -70,7 +71,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def _write_out(folder: Path) -> None:
-    """Flush a folder to the disk, if the system allows opening it."""
+    """Flush a folder to the disk, if the system allows opening folders."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -87,7 +88,7 @@ def write(
     header: Mapping[str, object],
     arrays: Mapping[str, Array],
 ) -> None:
-    """Write an archive; if that fails, an existing file at ``path`` stays unchanged."""
+    """Write an archive; if writing fails, an existing file at ``path`` stays unchanged."""
     with replacing(path) as file:
         write_into(file, kind, header, arrays)
 
@@ -141,7 +142,7 @@ def read_from(file: IO[bytes], path: str | Path) -> tuple[dict[str, Any], dict[s
 
 
 def kind_of(path: str | Path) -> str | None:
-    """Return the kind of an archive of suffice, such as "model"; None for any other file."""
+    """Return the kind of an archive of suffice, such as "model", or None for another file."""
     try:
         with zipfile.ZipFile(path) as archive:
             kind: str = _header(archive, path)["suffice"]
@@ -173,7 +174,7 @@ def _header(archive: zipfile.ZipFile, path: str | Path) -> dict[str, Any]:
 
 
 def _refuse_bombs(archive: zipfile.ZipFile, size: int) -> None:
-    """Raise if the members would unpack to far more data than plausible for the file size."""
+    """Raise if the members would unpack to more data than is plausible for the file size."""
     total = 0
     for member in archive.infolist():
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -184,7 +185,7 @@ def _refuse_bombs(archive: zipfile.ZipFile, size: int) -> None:
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    """Return the bytes of a member, at most as many as it claims to have."""
+    """Return the bytes of a member, at most as many as the member claims to have."""
     info = archive.getinfo(name)
     with archive.open(info) as file:
         return file.read(info.file_size)
@@ -203,6 +204,6 @@ def _array(data: bytes, digest: str) -> Array:
     is_too_wide = max(shape, default=0) > _WIDEST
     if has_no_content and (is_too_wide or 0 not in shape):
         raise ValueError(f"an array without content claims the shape {shape}")
-    # a view of the existing bytes; a shape that is too large raises and allocates nothing
+    # view the bytes that were read: a shape that is too large raises without allocating memory
     values = np.ndarray(shape, dtype, data, file.tell(), order="F" if fortran else "C")
     return values.astype(dtype.newbyteorder("="), order="C")

@@ -1,4 +1,4 @@
-"""Averages of models in files: views of the rows, moments of members, and the choices."""
+"""Averages of models in files: the views of rows, the moments of members, and the choices."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -43,7 +43,7 @@ from suffice.persistence.moments_file import (
 from suffice.persistence.trees import refuse_unsound_trees
 from suffice.typing import Array
 
-#: Members that are saved with their own parts, not as moments.
+#: The types of members that are saved with their parts instead of as moments.
 _Kept: TypeAlias = Trees | BoostedTrees | LinearModel
 
 _JUDGED = ("temperature", "error", "log_loss", "log_loss_se", "weight")
@@ -117,12 +117,12 @@ def _choice_state(choice: Any, number_of_view: Mapping[int, int]) -> dict[str, o
 
 
 def _name_of(candidate: Any) -> str:
-    """Return the name of a candidate that is saved with its own parts."""
+    """Return the name of a candidate that is saved with its parts."""
     return str(getattr(candidate, "name", None) or candidate.describe())
 
 
 def _outsider_state(name: str, model: object) -> State:
-    """Return the parts of a member that is not saved as moments; raise for unknown types."""
+    """Return the header and the arrays of a member that is not saved as moments."""
     if isinstance(model, LinearModel):
         return {"kind": "linear", "doubt": 0.0}, _array_fields(model)
     if isinstance(model, TemperedModel):
@@ -149,7 +149,7 @@ def _array_fields(value: LinearModel | Trees | BoostedTrees) -> dict[str, Array]
 
 
 def views_in(header: Fields, arrays: Arrays) -> list[View]:
-    """Return the views of the rows, in the order of the numbers that choices refer to."""
+    """Return the views of the rows in the order in which the choices number the views."""
     views = []
     for number, top in enumerate(header["views"]):
         view = _view_from(top, without_prefix(arrays, f"view{number}."))
@@ -160,7 +160,7 @@ def views_in(header: Fields, arrays: Arrays) -> list[View]:
 
 
 def _refuse_impossible_kernel(view: KernelFeatures, d: int) -> None:
-    """Raise unless the kernel can be computed between rows of d columns and its landmarks."""
+    """Raise unless the view can compute its kernel between rows of d columns and landmarks."""
     width: object = view.width
     mixing: object = view.mixing
     is_width = isinstance(width, float) and 0 < width < np.inf
@@ -177,7 +177,7 @@ def _refuse_impossible_kernel(view: KernelFeatures, d: int) -> None:
 
 
 def moments_in(header: Fields, arrays: Arrays) -> dict[int, Moments]:
-    """Return the moments of the rows under each view that has a member."""
+    """Return the moments of the rows under each view, by number, that a member uses."""
     sums = {}
     for number, top in header["sums"].items():
         sums[int(number)] = Moments.of_archive(top, without_prefix(arrays, f"sums{number}."))
@@ -190,7 +190,7 @@ def best_moments(header: Fields, arrays: Arrays) -> Moments:
 
 
 def averaged_from(header: Fields, arrays: Arrays) -> Classifier:
-    """Return the classifier of a saved ``AutoGaussian``, after checking that its parts match."""
+    """Return the classifier of a saved ``AutoGaussian``, after checking that the parts match."""
     views = views_in(header, arrays)
     sums = moments_in(header, arrays)
     outsiders = _outsiders_in(header, arrays)
@@ -223,7 +223,7 @@ def averaged_from(header: Fields, arrays: Arrays) -> Classifier:
 
 
 def _refuse_impossible_average(header: Fields, arrays: Arrays) -> None:
-    """Raise unless every member has settings, a share of the average and columns to read."""
+    """Raise unless the settings, weights, doubts and columns of the average are possible."""
     numbers = []
     for choice in header["choices"]:
         numbers += [choice[name] for name in _JUDGED]
@@ -249,7 +249,7 @@ def _add_up_to_one(shares: Array) -> bool:
 
 
 def _outsiders_in(header: Fields, arrays: Arrays) -> dict[str, tuple[_Kept, float]]:
-    """Return the members saved with their own parts, and their doubt ε, by name."""
+    """Return, by name, the members that are saved with their parts, each with its doubt ε."""
     outsiders: dict[str, tuple[_Kept, float]] = {}
     for number, (name, top) in enumerate(header.get("outsiders", {}).items()):
         parts = without_prefix(arrays, f"outsider{number}.")
@@ -296,7 +296,7 @@ def _best_from(header: Fields, arrays: Arrays) -> ClassModel:
 
 
 def _view_state(view: View) -> State:
-    """Return the kind and the settings of a view, and its arrays."""
+    """Return the kind and the settings of a view, and the arrays of the view."""
     kind_of = {cls: kind for kind, cls in VIEWS.items()}
     header: dict[str, object] = {"kind": kind_of[type(view)]}
     arrays: dict[str, Array] = {}

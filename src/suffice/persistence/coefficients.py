@@ -1,4 +1,4 @@
-"""Linear classifiers in files: coefficients, and what a fit or a stream needs later."""
+"""Linear classifiers in files: coefficients, details of the fit, and the state of a stream."""
 
 from dataclasses import replace
 from typing import Any, Protocol
@@ -30,7 +30,7 @@ from suffice.persistence.moments_file import (
 )
 from suffice.typing import Floats, Labels
 
-# attributes that describe a fit; each estimator has some of them
+# attributes that describe a fit, of which each estimator has some
 _FIT_ATTRIBUTES = (
     "n_iter_",
     "n_passes_",
@@ -58,7 +58,7 @@ class LinearEstimator(Protocol):
 
 def linear_from(header: Fields, arrays: Fields) -> Classifier:
     """Return the classifier of a saved linear estimator."""
-    if "storage" in header:  # least squares is saved as moments
+    if "storage" in header:  # a least-squares classifier is saved as moments
         moments = Moments.of_archive(header, arrays)
         model = regress_indicators(moments)
         return Classifier.of(moments.classes, moments.feature_names, model)
@@ -101,7 +101,7 @@ def coefficients_of(estimator: LinearEstimator) -> State:
 
 
 def coefficients_in(header: Fields, arrays: Fields) -> dict[str, Any]:
-    """Return the attributes saved by ``coefficients_of``, by name."""
+    """Return the attributes, by name, that ``coefficients_of`` saved."""
     encoding = Encoding.from_json(header.get("encoding"))
     n_classes = header["n_classes"]
     n_scores = 1 if n_classes == 2 else n_classes
@@ -137,7 +137,7 @@ def logistic_state(
     inference: LogisticSummary | None,
     separation: Separation | None,
 ) -> State:
-    """Return the state of a stream of batches, and the inputs of standard errors."""
+    """Return the state of a stream of batches, the uncertainty, and the separation of classes."""
     header: dict[str, Any] = {
         "stream": {"n_steps": stream.n_steps, **header_of(stream.moments)},
         "inference": None,
@@ -168,7 +168,7 @@ def logistic_from(
     header: Fields,
     arrays: Fields,
 ) -> tuple[Stream, LogisticSummary | None, Separation | None]:
-    """Return the attributes saved by ``logistic_state``."""
+    """Return the attributes that ``logistic_state`` saved."""
     shape = (header["n_classes"] - 1, arrays["coef"].shape[1] + 1)
     return (
         _stream(header["stream"], arrays, shape),

@@ -1,4 +1,4 @@
-"""Sums of counts in files: header and arrays, written and checked."""
+"""Sums of counts in files: writing of the header and arrays, and checks when reading."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KIND = "count sums"
 
 
 def save_count_sums(sums: CountSums, path: str | Path) -> None:
-    """Write sums of counts to ``path``, atomically."""
+    """Write sums of counts to ``path``, which never holds a part of a file."""
     archive.write(path, KIND, header_of(sums), arrays_of(sums))
 
 
@@ -32,7 +32,7 @@ def header_of(sums: CountSums) -> dict[str, Any]:
 
 
 def arrays_of(sums: CountSums) -> dict[str, Any]:
-    """Return the arrays that define the sums, together with the header."""
+    """Return the arrays that, with the header, define the sums."""
     return {
         "classes": sums.classes,
         "counts": sums.counts,
@@ -44,7 +44,7 @@ def arrays_of(sums: CountSums) -> dict[str, Any]:
 
 
 def count_sums_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> CountSums:
-    """Return the sums in a file, after checking that they are consistent."""
+    """Return the sums in a file, after checking that the arrays are consistent."""
     k = header["n_classes"]
     d = header["n_features"]
     shapes = {

@@ -1,4 +1,4 @@
-"""Count classifiers in files: their sums and settings."""
+"""Count classifiers in files: the sums and the settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def count_state(sums: CountSums, settings: CountSettings) -> State:
 
 
 def restored_count_settings(header: Fields) -> CountSettings:
-    """Return all settings of a saved count classifier."""
+    """Return the settings of a saved count classifier."""
     return CountSettings(**{name: revived(word) for name, word in header["settings"].items()})
 
 

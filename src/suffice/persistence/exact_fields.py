@@ -1,4 +1,4 @@
-"""Exact sums in files of moments: their grid and integers, written and checked."""
+"""Exact sums in files of moments: writing of the grid and the integers, and checks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PRODUCTS = "exact_products"
 
 
 def exact_arrays(exact: ExactSums) -> dict[str, Array]:
-    """Return the integers of exact sums; those of 128 bits are split into two halves."""
+    """Return the integers of exact sums, with those of 128 bits split into two halves."""
     return {
         _WEIGHTS: exact.weights,
         f"{_SUMS}_high": exact.sums.high,
@@ -31,7 +31,7 @@ def exact_arrays(exact: ExactSums) -> dict[str, Array]:
 
 
 def with_exact(m: Moments, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Moments:
-    """Return the moments of a file with its exact sums; raise if the two disagree."""
+    """Return moments with the exact sums of the file; raise if these disagree with the moments."""
     if "exact" not in header:
         return m
     if m.storage == "diagonal":

@@ -23,7 +23,8 @@ KIND = "model"
 Fields: TypeAlias = Mapping[str, Any]  # fields of a JSON header
 Arrays: TypeAlias = Mapping[str, Array]  # arrays by name
 State: TypeAlias = tuple[dict[str, object], dict[str, Array]]  # header and arrays
-# Classes of settings, and the modules that define them; a file imports only those it names.
+# The classes of settings, and the modules that define them. Reading a file imports only the
+# modules of the classes that the file names.
 VALUES: Mapping[str, str] = {
     "Categorical": "suffice.core.estimation.settings",
     "Costs": "suffice.core.decision.bayes_decision",
@@ -44,14 +45,14 @@ def save(
     header: Mapping[str, object],
     arrays: Arrays,
 ) -> None:
-    """Write a fitted estimator to ``path``, atomically."""
+    """Write a fitted estimator to ``path``, which never holds a part of a file."""
     parameters = {name: kept(name, value) for name, value in settings.items()}
     top = {"estimator": kind, "parameters": parameters, **header}
     archive.write(path, KIND, top, arrays)
 
 
 def kept(name: str, value: object) -> object:
-    """Return a setting in a form that JSON can store."""
+    """Return the JSON form of a setting."""
     if isinstance(value, dict):
         return {"__pairs__": _kept_pairs(name, value)}
     if is_dataclass(value) and type(value).__name__ in VALUES:
@@ -73,7 +74,7 @@ def _kept_pairs(name: str, mapping: Mapping[Any, object]) -> list[list[object]]:
 
 
 def revived(value: Any) -> Any:
-    """Return a setting from its JSON form."""
+    """Return the setting with a given JSON form."""
     if isinstance(value, list):
         return [revived(item) for item in value]
     if not isinstance(value, dict):
@@ -98,11 +99,11 @@ def settings_of(header: Fields) -> dict[str, Any]:
 
 @contextmanager
 def unpacking(path: str | Path) -> Iterator[None]:
-    """Convert errors caused by an altered file into ``FileFormatError``."""
+    """Turn the errors that an altered file causes into ``FileFormatError``."""
     try:
         yield
     except (TooFewClassesError, MemoryError):
-        raise  # valid: partial_fit may have seen only one class
+        raise  # the file is valid: partial_fit may have seen only one class
     except SufficeError as error:
         raise FileFormatError(f"{path} cannot be used: {error}") from error
     except Exception as error:
@@ -114,12 +115,12 @@ def unpacking(path: str | Path) -> Iterator[None]:
 
 
 def with_prefix(prefix: str, arrays: Arrays) -> dict[str, Array]:
-    """Return the arrays with a prefix added to their names."""
+    """Return the arrays with a prefix before their names."""
     return {f"{prefix}{name}": array for name, array in arrays.items()}
 
 
 def without_prefix(arrays: Arrays, prefix: str) -> dict[str, Array]:
-    """Return the arrays whose names have a prefix, with the prefix removed."""
+    """Return the arrays whose names begin with a prefix, by names without the prefix."""
     return {
         name.removeprefix(prefix): array
         for name, array in arrays.items()
@@ -130,6 +131,6 @@ def without_prefix(arrays: Arrays, prefix: str) -> dict[str, Array]:
 def check_dims(
     arrays: Arrays, shapes: Mapping[str, tuple[int, ...]], *, finite: bool = True
 ) -> None:
-    """Raise unless arrays have these shapes and hold numbers; ``classes`` may hold text."""
+    """Raise unless arrays have the given shapes and hold numbers, or text in ``classes``."""
     for name, shape in shapes.items():
         check_field(name, arrays[name], shape, finite=finite)

@@ -1,4 +1,4 @@
-"""Gaussian classifiers and mixtures in files: moments or components, and the settings."""
+"""Gaussian classifiers and mixtures in files: moments or components, and settings."""
 
 from dataclasses import fields
 
@@ -39,7 +39,7 @@ from suffice.persistence.moments_file import (
 )
 from suffice.typing import Array
 
-_SLACK = 1e-6  # tolerance for a sum of probabilities
+_SLACK = 1e-6  # largest error of a sum of probabilities
 
 
 def gaussian_state(
@@ -58,12 +58,12 @@ def gaussian_state(
 
 
 def restored_settings(header: Fields) -> Settings:
-    """Return all settings of a saved Gaussian estimator."""
+    """Return the settings of a saved Gaussian estimator."""
     return Settings(**{name: revived(word) for name, word in header["settings"].items()})
 
 
 def restored_conformity(arrays: Arrays) -> NonconformityScores | None:
-    """Return the scores that calibrate prediction sets, if they were saved."""
+    """Return the scores that calibrate prediction sets, or None if the file has none."""
     calibration = without_prefix(arrays, "conformity_")
     if not calibration:
         return None
@@ -80,7 +80,7 @@ def gaussian_from(header: Fields, arrays: Arrays) -> Classifier:
 
 
 def mixture_state(model: MixtureModel) -> dict[str, Array]:
-    """Return the arrays of mixtures; covariances as factors (G, d, d) or scales (G, d)."""
+    """Return the arrays of mixtures, with covariances as factors (G, d, d) or scales (G, d)."""
     components = model.components
     factors = []
     for covariance in components.covariances:
@@ -102,7 +102,7 @@ def mixture_state(model: MixtureModel) -> dict[str, Array]:
 
 
 def mixture_from(header: Fields, arrays: Arrays) -> Classifier:
-    """Return the classifier of saved mixtures, after checking that its parts match."""
+    """Return the classifier of saved mixtures, after checking that the parts match."""
     floats = ("centre", "offsets", "priors", "class_priors", "factors")
     arrays = {**arrays, **{name: np.asarray(arrays[name], np.float64) for name in floats}}
     factors = arrays["factors"]
@@ -154,8 +154,8 @@ def mixture_from(header: Fields, arrays: Arrays) -> Classifier:
 
 
 def _check_mixture(arrays: Arrays, *, is_diagonal: bool) -> None:
-    """Raise unless priors are probabilities and factors are valid for covariances."""
-    # sum over all components of a class
+    """Raise unless priors and shares are probabilities, and factors give valid covariances."""
+    # the shares of the components of a class must sum to one
     shares = np.bincount(arrays["class_of"], arrays["priors"])
     sums = {"priors": shares, "class_priors": arrays["class_priors"].sum()}
     for name, total in sums.items():
@@ -173,7 +173,7 @@ def _check_mixture(arrays: Arrays, *, is_diagonal: bool) -> None:
 
 
 def refuse_misfits(classifier: Classifier) -> None:
-    """Raise unless the parts match, by computing the posterior of a row drawn from the model."""
+    """Raise unless a row can be drawn from the model and scored, which needs parts that match."""
     row, _ = classifier.model.sample(1, np.random.default_rng(0))  # type: ignore[union-attr]
     posterior = classifier.model.posterior(row)
     if posterior.shape != (1, len(classifier.classes)) or not np.isfinite(posterior).all():

@@ -1,4 +1,4 @@
-"""Links at the place of an output."""
+"""The file to which a path leads through symbolic links."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ from suffice.errors import InvalidParameterError
 
 
 def followed(path: str | Path) -> Path:
-    """Return the place that a path or its links lead to; raise if links lead in a circle."""
+    """Return the path without symbolic links; raise if links lead in a circle."""
     target = os.path.realpath(path)
     if os.path.islink(target):
         raise InvalidParameterError(

@@ -1,4 +1,4 @@
-"""Loading any file of suffice."""
+"""Loading of any file that suffice has written."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ AVERAGED = ("AutoClassifier", "AutoGaussian")
 MIXTURE = ("MixtureClassifier",)
 COUNTS = ("CountNB",)
 MIXED_COUNTS = ("MixedNB",)
-SAVED = ("SavedClassifier",)  # a classifier of another library
+SAVED = ("SavedClassifier",)  # the name in files of classifiers of other libraries
 _ESTIMATORS = (*GAUSSIAN, *LINEAR, *AVERAGED, *MIXTURE, *COUNTS, *MIXED_COUNTS, *SAVED)
 
 
 def load(path: str | Path) -> Any:
-    """Return the sums or the fitted estimator saved at ``path``; never executes code.
+    """Return the sums or the fitted estimator in a file, without executing code from the file.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def load(path: str | Path) -> Any:
 
 
 def load_classifier(path: str | Path) -> Classifier:
-    """Return a saved classifier; those of suffice are loaded without importing scikit-learn."""
+    """Return a saved classifier, without importing scikit-learn if the classifier is suffice's."""
     header, arrays = read(path)
     if header["suffice"] in (MOMENTS, COUNT_SUMS):
         raise FileFormatError(
@@ -97,7 +97,7 @@ def _classifier_from(header: Fields, arrays: Arrays) -> Classifier:
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return header and arrays of a file with moments or an estimator of suffice."""
+    """Return header and arrays of a file with sums or an estimator of suffice."""
     header, arrays = archive.read(path)
     kind = header["suffice"]
     name = header.get("estimator")
@@ -116,7 +116,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def unfitted(header: Fields) -> PredictorMixin:
-    """Return the unfitted estimator named in the file, with its parameters."""
+    """Return the unfitted estimator that the header names, with its parameters."""
     from suffice.estimators.auto import AutoClassifier, AutoGaussian
     from suffice.estimators.counts import CountNB
     from suffice.estimators.gaussian import LDA, QDA, RDA, GaussianClassifier, GaussianNB

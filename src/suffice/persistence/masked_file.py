@@ -1,4 +1,4 @@
-"""Masked sums in files: written and checked."""
+"""Masked sums in files: writing, and checks when reading."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def save_masked(masked: MaskedSums, path: str | Path) -> None:
 
 
 def load_masked(path: str | Path) -> MaskedSums:
-    """Return the masked sums in a file, after checking them."""
+    """Return the masked sums in a file, after checks."""
     header, arrays = archive.read(path)
     if header["suffice"] != KIND:
         raise FileFormatError(

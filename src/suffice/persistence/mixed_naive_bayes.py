@@ -1,4 +1,4 @@
-"""Naive Bayes over numbers, categories and counts in files: the sums of each part."""
+"""Naive Bayes over numbers, categories and counts in files: the sums of all parts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _prefix(b: int) -> str:
 
 
 def mixed_sums_from(header: Fields, arrays: Arrays) -> MixedSums:
-    """Return the sums in a file, after checking that their parts match."""
+    """Return the sums in a file, after checking that the parts match."""
     numbers = None
     if "numbers" in header:
         numbers = Moments.of_archive(header["numbers"], without_prefix(arrays, _NUMBERS))
@@ -100,7 +100,7 @@ def _check_parts(sums: MixedSums) -> None:
 
 
 def restored_mixed_settings(header: Fields) -> MixedSettings:
-    """Return all settings of a saved classifier of numbers and counts."""
+    """Return the settings of a saved classifier of numbers and counts."""
     return MixedSettings(**{name: revived(word) for name, word in header["settings"].items()})
 
 

@@ -1,4 +1,4 @@
-"""Moments in files: header and arrays, written and checked."""
+"""Moments in files: writing of the header and arrays, and checks when reading."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -68,7 +68,7 @@ def header_of(m: Moments) -> dict[str, object]:
 
 
 def arrays_of(m: Moments) -> dict[str, Array]:
-    """Return the arrays that define the moments, together with the header."""
+    """Return the arrays that, with the header, define the moments."""
     arrays: dict[str, Array] = {
         "classes": m.classes,
         "counts": m.counts,
@@ -121,12 +121,12 @@ def _pattern_arrays(patterns: Incomplete) -> dict[str, Array]:
 
 
 def _cells(patterns: Incomplete) -> Moments:
-    """Return the sums of rows with missing values; they are moments, too."""
+    """Return the sums of rows with missing values in the form of moments."""
     return patterns.by_pattern if isinstance(patterns, PatternSums) else patterns.flat
 
 
 def checked_state(m: Moments) -> tuple[dict[str, object], dict[str, Array]]:
-    """Return header and arrays to write, after the checks that reading makes."""
+    """Return the header and the arrays to write, after the checks that reading makes."""
     header = header_of(m)
     arrays = arrays_of(m)
     try:
@@ -150,7 +150,7 @@ def moments_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moment
 
 
 def _finite_moments(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments:
-    """Return the moments of an archive, after checking all shapes and that sums are finite."""
+    """Return the moments of an archive, after checking that shapes match and sums are finite."""
     try:
         _check(header, arrays)
         moments = with_exact(_built(header, arrays), header, arrays)
@@ -259,13 +259,13 @@ def _cells_from(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Moments
             cell_arrays[name.removeprefix(_CELLS)] = array
     cell_header = header["patterns"]["cells"]
     if header["storage"] == "pooled":
-        # the scatter of a pattern may be in any class, and its correction in another
+        # a pooled scatter may be spread over classes, whose parts need not be possible on their own
         return _finite_moments(cell_header, cell_arrays)
     return moments_from(cell_header, cell_arrays)
 
 
 def _patterns(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Incomplete | None:
-    """Return the sums of rows with missing values, after checking them."""
+    """Return the sums of rows with missing values, after checks, or None if there are none."""
     if "patterns" not in header:
         return None
     classes = arrays["classes"]
@@ -352,7 +352,7 @@ def check_field(
     *,
     finite: bool = True,
 ) -> None:
-    """Raise unless an array has the right shape, type and sign, and is finite."""
+    """Raise unless an array has the given shape, and values of the right type, sign and size."""
     if field == "classes":
         kinds = "iubfU"
     elif field in _INTEGERS:
@@ -379,7 +379,7 @@ def checked_classes(classes: Labels) -> Labels:
 
 
 def check_feature_names(names: Any, n_features: int) -> None:
-    """Raise unless there is one name per feature, or no names."""
+    """Raise unless there is a name for each feature, or no name."""
     if names is None:
         return
     if len(names) != n_features or not all(isinstance(name, str) for name in names):

@@ -1,4 +1,4 @@
-"""Classifiers of other libraries in files: skops stores their parts, and only known types load."""
+"""Classifiers of other libraries in files, which skops stores as parts of known types."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from suffice.persistence.moments_file import check_feature_names, checked_classe
 from suffice.typing import Array, Floats, Labels
 
 NAME = "SavedClassifier"
-#: Further types that files may contain, besides those that skops trusts; none runs code on load.
+#: The types that files may contain besides those that skops trusts; loading them runs no code.
 TRUSTED = (
     "collections.OrderedDict",
     "catboost.core.CatBoostClassifier",
@@ -44,20 +44,22 @@ _LIBRARIES = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PortableParts:
-    """A fitted classifier of another library, and how its rows are encoded."""
+    """A fitted classifier of another library, and the encoding of the rows that it reads."""
 
-    # takes numeric rows; a linear model of suffice, or a classifier of another library
+    # a linear model of suffice, or a classifier of another library, which reads numeric rows
     fitted: Any
     classes: Labels  # (K,)
     feature_names: tuple[str, ...] | None
     n_features: int
     encoding: Encoding | None  # encoding of a mixed table
-    fills: Floats | None  # values for missing numbers, if they are filled in first  (m,)
+    fills: (
+        Floats | None
+    )  # values that replace missing numbers, if these are filled first  (m,)
     takes_missing: bool  # whether rows may have missing numbers
 
 
 def portable_state(parts: PortableParts) -> State:
-    """Return the header and the arrays of a classifier; raise for unknown types."""
+    """Return the header and the arrays of a classifier; raise if it holds unknown types."""
     header: dict[str, object] = {
         "n_features": parts.n_features,
         "n_classes": len(parts.classes),
@@ -103,7 +105,7 @@ def _skops_bytes(fitted: Any) -> bytes:
 
 
 def portable_from(header: Fields, arrays: Arrays) -> Classifier:
-    """Return the classifier in a file; only known types are loaded, and trees are checked."""
+    """Return the classifier in a file; raise for unknown types and for unsound trees."""
     classes = checked_classes(arrays["classes"])
     encoding = Encoding.from_json(header["encoding"])
     check_feature_names(header["feature_names"], int(header["n_features"]))
@@ -144,7 +146,7 @@ def _predicted_from(
         warnings.simplefilter("ignore")
         fitted = skops.io.loads(data, trusted=list(TRUSTED))
     for step in _steps(fitted):
-        # the rows are arrays here, without names
+        # rows are arrays without names, of which a classifier with names would warn
         vars(step).pop("feature_names_in_", None)
     for tree in _trees(_steps(fitted)[-1]):
         _check_tree(tree, n_features)
@@ -177,7 +179,7 @@ def _require_size(
 
 
 def _libraries(fitted: object) -> dict[str, str]:
-    """Return the versions of the libraries used by the steps of a classifier."""
+    """Return the versions of the libraries that the steps of a classifier come from."""
     libraries = {"scikit-learn": version("scikit-learn")}
     for step in _steps(fitted):
         package = type(step).__module__.partition(".")[0]
@@ -194,7 +196,7 @@ def _steps(fitted: Any) -> list[Any]:
 
 
 def _trees(classifier: Any) -> Iterator[Any]:
-    """Yield the scikit-learn trees in a tree or a forest."""
+    """Yield the trees of a scikit-learn tree or forest."""
     if hasattr(classifier, "tree_"):
         yield classifier.tree_
     for member in np.ravel(getattr(classifier, "estimators_", ())):
@@ -208,7 +210,7 @@ def _check_tree(tree: Any, n_features: int) -> None:
     left = tree.children_left[~is_leaf]
     right = tree.children_right[~is_leaf]
     feature = tree.feature[~is_leaf]
-    # children have larger indices than their parent, so every path ends in a leaf
+    # if children have larger indices than their parents, every path ends in a leaf
     follow = (left > nodes[~is_leaf]) & (right > nodes[~is_leaf])
     inside = (left < len(nodes)) & (right < len(nodes))
     _require_sound(follow & inside & (feature >= 0) & (feature < n_features))

@@ -1,4 +1,4 @@
-"""Receipts of forgetting: what was removed from exact sums, in a form that anybody can check."""
+"""Receipts of forgetting, with which anybody can check what was removed from exact sums."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Receipt:
     def verify(self, remaining: Moments, removed: Moments | None = None) -> None:
         """Raise unless the sums of the remaining rows match the receipt.
 
-        With ``removed``, the digests of the removed rows and of the sums before are checked, too.
+        Given ``removed``, also check the digests of the removed rows and of the sums before.
         """
         _compare("the remaining rows", self.after, remaining, self.rows_left)
         if removed is None:

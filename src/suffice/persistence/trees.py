@@ -1,4 +1,4 @@
-"""Trees in files: compiled loops follow their nodes unchecked, so they are checked when loaded."""
+"""Checks of trees in files, which are needed because compiled loops follow nodes unchecked."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +8,7 @@ from suffice.errors import FileFormatError
 
 
 def refuse_unsound_trees(trees: Trees | BoostedTrees, n_features: int, n_classes: int) -> None:
-    """Raise unless every row ends in a leaf that has shares of 1, or a finite value."""
+    """Raise unless every row ends in a leaf with shares that sum to 1, or with a finite value."""
     n_nodes = len(trees.left)
     nodes = np.arange(n_nodes)
     codes = [trees.roots, trees.left, trees.right, trees.feature]
@@ -29,7 +29,7 @@ def refuse_unsound_trees(trees: Trees | BoostedTrees, n_features: int, n_classes
     _require(~np.isnan(trees.threshold))
     _require((trees.roots >= 0) & (trees.roots < n_nodes))
     _require((trees.feature >= 0) & (trees.feature < n_features))
-    # Children have larger numbers than their parent, so every path ends in a leaf.
+    # If children have larger numbers than their parents, every path ends in a leaf.
     is_leaf = (trees.left == nodes) & (trees.right == nodes)
     goes_on = (trees.left > nodes) & (trees.right > nodes)
     is_inside = (trees.left < n_nodes) & (trees.right < n_nodes)
