@@ -19,9 +19,8 @@ from suffice.typing import Array
 Compiled: TypeAlias = Any  # a function that Numba has compiled, or will compile when called
 NumbaFiles: TypeAlias = Any  # where Numba keeps the index and the machine code of a function
 _DIGEST_BYTES = 32  # length of a SHA-256 digest
-COMPILED_FUNCTIONS: list[
-    Compiled
-] = []  # every function that Numba may compile in this process
+# every function that Numba may compile in this process
+COMPILED_FUNCTIONS: list[Compiled] = []
 
 
 def njit(**options: object) -> Callable[[Callable[..., object]], Compiled]:

@@ -68,9 +68,8 @@ class Branch:
     def either(self, other: Branch, choose_self: Flags) -> Branch:
         """Return these curves where ``choose_self`` is true, and those of ``other`` elsewhere."""
         exponent = np.where(choose_self, self.exponent, other.exponent)
-        if (
-            np.isinf(self.knee).all() and np.isinf(other.knee).all()
-        ):  # no curve has a straight line
+        # no curve has a straight line
+        if np.isinf(self.knee).all() and np.isinf(other.knee).all():
             return Branch(exponent, self.knee, self.log_knee, self.top, self.slope)
         return Branch(
             exponent=exponent,

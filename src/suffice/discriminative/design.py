@@ -36,9 +36,8 @@ Sums: TypeAlias = tuple[float, Floats, Floats | None]
 # (B, 1 + d, 1 + d), where B = 0 if no Hessian was requested
 PartialSums: TypeAlias = tuple[float, Floats, Floats]
 DEVICE_BLOCK = 1 << 27  # most numbers that are standardised at once on a device
-_DENSE_NUMBERS = (
-    1 << 22
-)  # most numbers in a block of sparse rows that is converted to dense rows
+# most numbers in a block of sparse rows that is converted to dense rows
+_DENSE_NUMBERS = 1 << 22
 _DENSE_SHARE = 0.2  # with a larger share of non-zero cells, a dense table is quicker
 SMALL = 500_000  # tables with fewer numbers are summed by NumPy, so that Numba is not imported
 

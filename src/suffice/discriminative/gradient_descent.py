@@ -18,9 +18,8 @@ from suffice.typing import Codes, Floats
 _DECAY = 0.75
 _PATIENCE = 100  # η_t = η (1 + t / 100)^−¾
 _RISE = 1e-9  # an increase of the loss by a larger share is not a rounding error
-_CONSTANT = (
-    0.1  # the default constant rate as a share of the first rate of a decreasing schedule
-)
+# the default constant rate as a share of the first rate of a decreasing schedule
+_CONSTANT = 0.1
 _FORGETTING = 3  # in the average after t steps, step s has a weight proportional to (s / t)³
 
 

@@ -9,9 +9,8 @@ from suffice.core.linalg import solve_semidefinite
 from suffice.discriminative.problem import Problem
 from suffice.typing import Floats
 
-Start: TypeAlias = Callable[
-    [Problem], Floats
-]  # returns parameters (C, D) in the problem's units
+# returns parameters (C, D) in the problem's units
+Start: TypeAlias = Callable[[Problem], Floats]
 # if the log odds at a class mean are larger, the loss has almost no curvature there
 _FARTHEST = 15.0
 

@@ -52,9 +52,8 @@ class PortableParts:
     feature_names: tuple[str, ...] | None
     n_features: int
     encoding: Encoding | None  # encoding of a mixed table
-    fills: (
-        Floats | None
-    )  # values that replace missing numbers, if these are filled first  (m,)
+    # values that replace missing numbers, if these are filled first  (m,)
+    fills: Floats | None
     takes_missing: bool  # whether rows may have missing numbers
 
 

@@ -1,4 +1,4 @@
-"""From posteriors to decisions: the fitted classifier, costs, rejection and prior shift."""
+"""Decisions from posteriors: the fitted classifier, costs, rejection and prior shift."""
 
 from suffice.core.decision.bayes_decision import Costs, Decision, decision_by
 from suffice.core.decision.classifier import Classifier, classifier_of

@@ -94,8 +94,7 @@ class Decision:
     @property
     def relative(self) -> Floats:
         """C[a, k] − f(k), (A, K), which gives the decisions of C with exact ties."""
-        # subtracting f(k) = max_a C[a, k] from the cost of every action does not change the
-        # decisions
+        # subtracting f(k) = max_a C[a, k] from the cost of every action changes no decision
         costs = 1 - np.eye(self.n_classes) if self.costs is None else self.costs
         every = costs if self.reject is None else np.vstack([costs, self.reject])
         return np.asarray(every - costs.max(axis=0))

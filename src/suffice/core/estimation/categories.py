@@ -174,9 +174,8 @@ def _of_observed_rows(
     # Bessel's correction subtracts 1 for each class with rows
     lost = 1.0 if unbiased else 0.0
     divisor = np.zeros((n_groups, 1))  # the divisor that the estimates will use
-    observed_divisor = np.zeros(
-        (n_groups, weights.shape[1])
-    )  # the divisor for observed numbers
+    # the divisor for observed numbers
+    observed_divisor = np.zeros((n_groups, weights.shape[1]))
     np.add.at(divisor, group_of, all_weights - lost * (all_weights > 0))
     np.add.at(observed_divisor, group_of, weights - lost * (weights > 0))
     ratio = np.ones_like(observed_divisor)

@@ -51,7 +51,7 @@ class FullStructure:
     def covariances(
         self, moments: Moments, group_of: Codes, regularisation: Regularisation
     ) -> Estimates:
-        """Return one covariance per group; singular ones are filled from the pooled covariance."""
+        """Return one covariance per group, with missing variance filled from all classes."""
         if isinstance(moments.scatter, RowScatter) and moments.scatter.has_few_rows:
             return few_rows_covariances(moments, group_of, regularisation)
         groups = full_groups(moments, group_of)

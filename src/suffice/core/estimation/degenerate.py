@@ -98,9 +98,8 @@ class RankDeficiency:
     group: int
     variances: Floats  # 0 for a feature that does not vary  (d,)
     sigma: Floats | None = None  # the group's covariance, None if diagonal  (d, d)
-    rank: int | None = (
-        None  # rank of the group's covariance, if there are fewer rows than features
-    )
+    # rank of the group's covariance, if there are fewer rows than features
+    rank: int | None = None
 
     @property
     def constant(self) -> Codes:
@@ -118,8 +117,7 @@ class RankDeficiency:
         if (self.constant < encoding.schema.n_numbers).any():
             return False
         # A level that never occurs has a constant indicator. If the reference level, which has no
-        # indicator, never occurs, the other levels' indicators sum to 1, and one depends on the
-        # rest.
+        # indicator, never occurs, the other indicators sum to 1, and one depends on the rest.
         members = group_of == self.group
         weights = moments.weights[members]
         shares = weights @ moments.means[members] / weights.sum()

@@ -8,9 +8,8 @@ from suffice.core.linalg import EPS
 from suffice.typing import Floats
 
 _LLOYD_STEPS = 10
-_TRIALS = (
-    4  # number of rows that are drawn for each new centre; the best row becomes the centre
-)
+# number of rows that are drawn for each new centre; the best row becomes the centre
+_TRIALS = 4
 
 
 class Clusters(NamedTuple):

@@ -334,7 +334,7 @@ class MixtureProblem:
         return MixtureRun(self, model, objectives, converged=False)
 
     def step(self, rows: Sequence[Codes], model: GaussianModel) -> tuple[GaussianModel, float]:
-        """Return the model after an E-step and an M-step, and the objective before them."""
+        """Return the model after an E-step and an M-step, and the objective before these steps."""
         if self.targets is None:
             raise TypeError("this problem has no prior yet: take the one that start returns")
         ends = np.cumsum([0, *self.counts])

@@ -31,7 +31,7 @@ from suffice.typing import Codes, Flags, Floats, Labels
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EstimationInput:
-    """Moments of at least two classes, and the settings applied to them."""
+    """Moments of at least two classes, and the settings of their estimation."""
 
     moments: Moments
     structure: Structure

@@ -12,7 +12,7 @@ diagonal matrix of the pooled standard deviations of the features, the target is
     T_g = (tr(D⁻¹ Σ_g D⁻¹) / d) D²     "sphere"
     T_g = (tr(Σ_g) / d) I              "identity"
 
-``shrinkage.py`` computes the targets, shrinks towards them, and holds the closed forms of γ.
+``shrinkage.py`` computes the targets, shrinks towards a target, and holds the closed forms of γ.
 
 Friedman (1989), *JASA* 84, 165–175.
 """

@@ -264,7 +264,7 @@ class Settings:
 
     @property
     def takes_mode(self) -> bool:
-        """Whether the parameters are those at the mode of the posterior."""
+        """Whether the model uses the parameters at the mode of the posterior."""
         if isinstance(self.estimate, NormalInverseWishart):
             return self.estimate.use == "map"
         return self.estimate == "map"
@@ -281,7 +281,7 @@ class Settings:
 
     @property
     def reads_tree(self) -> bool:
-        """Whether categories have a Chow–Liu tree per class, with numbers regressed on them."""
+        """Whether each class has a Chow–Liu tree of categories, and numbers depend on levels."""
         return self.covariance == "tree"
 
     @property
@@ -349,9 +349,8 @@ class Settings:
     @property
     def storage(self) -> Literal["per-class", "pooled", "diagonal"]:
         """The smallest storage of moments that these settings need."""
-        if (
-            self.needs_fourth or self.reads_tree
-        ):  # each class needs its own scatter for its tree
+        # each class needs its own scatter for its tree
+        if self.needs_fourth or self.reads_tree:
             return "per-class"
         if self.structure.is_diagonal:
             return "diagonal"

@@ -15,9 +15,8 @@ from suffice.core.table.matrix import has_missing
 from suffice.core.threads import at_most, in_order, one_blas_thread
 from suffice.typing import Array, Codes, Floats
 
-_BLOCK_ROWS = (
-    2_048  # rows of a block, so few that the features that views add stay in the cache
-)
+# rows of a block, so few that the features that views add stay in the cache
+_BLOCK_ROWS = 2_048
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,9 +150,8 @@ class AveragedModel:
             filled = self.impute(x)[:, self.features]
 
         def average(block: slice) -> Floats:
-            with at_most(
-                1
-            ):  # the blocks run in threads already, so that each block needs only one
+            # the blocks run in threads already, so that each block needs only one
+            with at_most(1):
                 if filled is rows:
                     return self._complete(rows[block])
                 return self._incomplete(rows[block], filled[block])

@@ -68,7 +68,7 @@ class ClassModel(ScoredModel):
 
     @property
     def shared_covariance(self) -> Covariance | None:
-        """Σ of all classes if they share one, else None."""
+        """The covariance Σ that all classes share, or None if there is none."""
         return None
 
     def with_priors(self, priors: Floats) -> Self:

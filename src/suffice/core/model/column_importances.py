@@ -1,4 +1,4 @@
-"""Importance of columns: the divergence between the classes that is lost without each of them.
+"""Importance of columns: the divergence between classes that is lost without each column.
 
 The divergence is Σ_kl π_k π_l D(k ‖ l), where D is the Kullback–Leibler divergence.
 """

@@ -160,8 +160,7 @@ class LevelForest:
         for j, table in enumerate(tables):
             observed = codes[:, j, None]
             possible = (observed < 0) | (observed == np.arange(table.shape[1]))
-            # log 1 for the observed level, or for all levels if none is observed, else log 0  (n,
-            # L)
+            # log 1 for the observed level, or for all levels if none is, else log 0  (n, L)
             beliefs.append(np.where(possible, 0.0, -np.inf))
         total = np.zeros(len(codes))
         for j in reversed(self.orders[k]):

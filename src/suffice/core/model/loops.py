@@ -392,8 +392,7 @@ def exp_negative(x: float) -> float:
     p = 1 / 120 + r * (1 / 720 + r * (1 / 5040 + r * p))
     p = 1 / 2 + r * (1 / 6 + r * (1 / 24 + r * p))
     p = 1 + (r + r * r * p)
-    # eˣ = eʳ · 2^⌊n/2⌋ · 2^⌈n/2⌉, where both powers of two are normal numbers even if 2ⁿ is
-    # subnormal
+    # eˣ = eʳ · 2^⌊n/2⌋ · 2^⌈n/2⌉, where both powers are normal numbers even if 2ⁿ is not
     power = shifted.view(np.int64) - _ROUND_BITS
     half = power >> 1
     low = np.int64((half + 1023) << 52).view(np.float64)

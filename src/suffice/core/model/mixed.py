@@ -215,8 +215,7 @@ class MixedModel(WrappedModel):
             k = np.zeros(len(rows), np.intp)
             shares = np.zeros((len(rows), self.n_features - p))
             for m, log_joint in self._completions(z, codes, unknown):
-                # the pair (k, c_u) with the largest log p + Gumbel noise is a draw from p(k, c_u |
-                # x)
+                # the pair (k, c_u) with the largest log p + Gumbel noise is a draw from p(k, c_u|x)
                 noisy = log_joint + self.log_priors + rng.gumbel(size=log_joint.shape)
                 better = np.flatnonzero(noisy.max(1) > best)
                 best[better] = noisy[better].max(1)
@@ -239,8 +238,7 @@ class MixedModel(WrappedModel):
         for j, (lo, hi) in enumerate(spans):
             cumulative = shares[:, lo:hi].cumsum(1)
             u = rng.random(len(shares))
-            # if u exceeds all other levels' probability, the reference level, without indicator, is
-            # drawn
+            # if u exceeds the other levels' probability, the reference level is drawn
             is_reference = u >= cumulative.max(1, initial=0)
             drawn = (u[:, None] >= cumulative).sum(1) + 1
             codes[:, j] = np.where(is_reference, 0, drawn)

@@ -13,9 +13,8 @@ import numpy as np
 from suffice.core.table.matrix import missing_bits
 from suffice.typing import Codes, Flags, Floats
 
-LONGEST_RUN = (
-    32  # most rows of a run, the rows of one pattern that a compiled loop scores together
-)
+# most rows of a run, the rows of one pattern that a compiled loop scores together
+LONGEST_RUN = 32
 # a pattern with n rows is scored in runs if n·d³ is below this, otherwise by one factorisation
 COMMON = 20_000_000
 
@@ -31,9 +30,8 @@ class MissingPatterns:
     @classmethod
     def of(cls, x: Floats) -> MissingPatterns:
         """Return the patterns of rows (n, d), in which NaN is a missing value."""
-        words = missing_bits(
-            x, "<u2"
-        )  # 16-bit integers, which NumPy sorts quickly by counting
+        # 16-bit integers, which NumPy sorts quickly by counting
+        words = missing_bits(x, "<u2")
         order = np.lexsort(words.T)
         sorted_words = words.take(order, axis=0)
         is_new = np.zeros(max(len(x) - 1, 0), bool)

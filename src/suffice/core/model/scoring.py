@@ -344,9 +344,8 @@ def _write_rows(x: Array, scorer: Scorer, readout: Readout, values: Array) -> bo
     # choose the number of chunks such that the tiles of a block stay in the cache
     n_chunks = min(max(TILE_BYTES // (8 * LANES * (d + k)), 1), MOST_CHUNKS)
     starts = range(0, n, n_chunks * LANES)
-    next_start = iter(
-        starts
-    )  # all threads share this iterator: a free thread takes the next block
+    # all threads share this iterator: a free thread takes the next block
+    next_start = iter(starts)
 
     def work() -> bool:
         load = _loader(x, origin)

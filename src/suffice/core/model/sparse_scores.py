@@ -10,9 +10,8 @@ from suffice.core.table.count_rows import CountRows
 from suffice.core.threads import in_order
 from suffice.typing import Array, Floats
 
-SMALL = (
-    100_000  # if cells × classes is smaller, SciPy is faster than loading the compiled loops
-)
+# if cells × classes is smaller, SciPy is faster than loading the compiled loops
+SMALL = 100_000
 _BLOCK = 1 << 20  # most scores that one thread has in memory at a time
 
 

@@ -125,8 +125,7 @@ class TransformedModel(WrappedModel):
             except InvalidInputError:
                 if start == 0:
                     raise
-                # the error counts rows from the start of the block: raise one that counts from the
-                # first row
+                # the error counts rows from the start of the block: raise one that counts all rows
                 if not np.isfinite(rows).all():
                     refuse_unusable(rows, None)
                 refuse_unread(read, rows, start, min(start + step, len(rows)))

@@ -1,4 +1,4 @@
-"""Compiled descent of rows through fitted trees.
+"""Compiled loops in which rows descend through fitted trees.
 
 Eight rows descend at once: while one row waits for numbers from memory, the processor takes the
 steps of the other rows.

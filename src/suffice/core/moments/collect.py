@@ -1,4 +1,4 @@
-"""From rows to sums: NumPy sums small tables; compiled loops in threads sum large ones."""
+"""Sums of rows: NumPy sums small tables, and compiled loops in threads sum large tables."""
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -133,8 +133,7 @@ def collect(
             sums = _numpy_sums(numbers, storage, fourth=fourth, higher=higher)
         yield sums if power is None else _of_transformed(sums, power, rows)
         return
-    # with missing values, ``n_classes`` counts pairs of class and pattern, most of which have few
-    # rows
+    # with missing values, classes are pairs of a class and a pattern, of which most have few rows
     block = 4 * _BLOCK_ROWS if has_missing else max(_BLOCK_ROWS, 128 * table.n_classes)
 
     def chunk(lo: int, hi: int) -> ChunkSums:
@@ -379,8 +378,7 @@ def _class_sums(
     thirds = np.zeros((k if fourth else 0, _padded(d), _padded(d)))
     fourths = np.zeros_like(thirds)
     has_shift = np.zeros(k, bool)
-    # fourth moments need each block a second time: with steps of one block, it is still in the
-    # cache
+    # fourth moments read each block a second time: after small steps, it is still in the cache
     step = block if fourth else max(hi - lo, 1)
     for first in range(lo, hi, step):
         place = (first, min(first + step, hi), block, by_column)

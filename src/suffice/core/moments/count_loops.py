@@ -51,7 +51,7 @@ def add_counts(values, columns, starts, rows, codes, w, sums, weights, factorial
                 return cell, all_whole
             row_sums[columns[cell]] += u * x
             total += x
-            # x = 0 and 1 have log x! = 0, but skipping them would cost mispredicted branches
+            # log x! = 0 for x = 0 and 1, but a test for these x would cost mispredicted branches
             whole = int(x) if x < _TABLE else -1
             if whole == x:
                 logs += table[whole]

@@ -6,12 +6,12 @@ import triton.language as tl
 
 from suffice.core.table.foreign import DeviceArray
 
-WIDEST = (
-    64  # a product of at most this many columns fits into the registers of a multiprocessor
-)
+# a product of at most this many columns fits into the registers of a multiprocessor
+WIDEST = 64
 MOST_BYTES = 1 << 30  # largest memory of the partial sums
 SLABS = 1056
-FLUSH = 4  # number of tiles summed in the rows' precision before they are added in float64
+# number of tiles that are summed in the rows' precision before the sum is added in float64
+FLUSH = 4
 
 
 def can_sum(x: DeviceArray, n_classes: int) -> bool:

@@ -147,9 +147,8 @@ def without(total: Moments, part: Moments) -> Moments:
     """Return ``total`` − ``part``; raise if rows were never added, or if digits would be lost."""
     # w = w_a − w_b,  M = M_a − M_b − (w_a w_b/w) δ δᵀ,  δ = μ_b − μ_a
     rest = merged(total, part, -1.0)
-    if isinstance(
-        rest.scatter, RowScatter
-    ):  # stored rows are removed one by one, without rounding
+    # stored rows are removed one by one, without rounding
+    if isinstance(rest.scatter, RowScatter):
         means, means_low = rest.scatter.means()
         return without_empty_classes(replace(rest, means=means, means_low=means_low))
     spread = spread_left(total, rest)

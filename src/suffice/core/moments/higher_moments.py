@@ -45,7 +45,7 @@ class PowerSums(NamedTuple):
 class HigherMoments:
     """Sums of powers of each column about its mean, over the rows that have the column.
 
-    If the sums of a column are not known, they are NaN, and so is every total that includes them.
+    Sums that are not known are NaN, and so is every total that includes such sums.
     Pébay (2008), *Sandia Report* SAND2008-6212, equations 2.1 and 3.1.
     """
 
@@ -99,8 +99,7 @@ class HigherMoments:
             e = np.where(w > 0, shifts - origin, 0.0)
             we = w * e
             s0 = np.full(len(origin), weights.sum())
-            # move the sums from the class shifts to the origin: Σ w (z + e), Σ w (z + e)², e =
-            # shift − origin
+            # Σ w (z + e) and Σ w (z + e)², the sums about the origin, where e = shift − origin
             s1 = (sums + we).sum(0)
             s2 = squares + (e * (2 * sums + we)).sum(0)
             return cls.of_powers(np.stack([s0, s1, s2, cubes, fourths]), origin)

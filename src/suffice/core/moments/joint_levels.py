@@ -103,8 +103,7 @@ def _joined(n_levels: tuple[int, ...], n_states: tuple[int, ...], most: int) -> 
     for g, n_of_group in enumerate(n_joint):
         columns = [np.zeros((n_of_group, 0))]
         for j in np.flatnonzero(group_of == g).tolist():
-            # the level of category j in each joint level; the last state, a missing level, has a
-            # row of zeros
+            # the level of category j in each joint level; a missing level has a row of zeros
             state = np.arange(n_of_group) // strides[j] % n_states[j]
             columns.append(np.eye(n_states[j], n_levels[j])[state])
         levels_of_joint.append(np.concatenate(columns, axis=1))

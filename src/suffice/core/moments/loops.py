@@ -119,8 +119,7 @@ def gather(x, rows, shift, by_column, tile):
         p2 = np.uintp(p + 2)
         p3 = np.uintp(p + 3)
         for j in range(d):
-            # read all four numbers before writing the first, so that the compiler combines the
-            # four writes
+            # read all four numbers before writing one, so that the compiler combines the writes
             z0 = x[r0, j] - shift[j]
             z1 = x[r1, j] - shift[j]
             z2 = x[r2, j] - shift[j]

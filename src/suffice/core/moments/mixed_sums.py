@@ -1,4 +1,4 @@
-"""Sums of a table with numbers, categories and counts, for naive Bayes over all of them."""
+"""Sums of a table with numbers, categories and counts, for naive Bayes over all columns."""
 
 from __future__ import annotations
 

@@ -135,7 +135,9 @@ class Moments:
     # largest Σ w (x − μ)² before rows were forgotten  (K, d)
     peaks: Floats | None = None
     notations: Notations | None = None  # how text files wrote the columns
-    exact: ExactSums | None = None  # the sums as integers on a grid, if they are exact
+    exact: ExactSums | None = (
+        None  # the exact sums as integers on a grid, if these were asked for
+    )
     # Σ w (x − μ)³ and Σ w (x − μ)⁴ of each numeric column, over all classes
     higher: HigherMoments | None = None
 
@@ -192,7 +194,7 @@ class Moments:
             column and adds an indicator. ``"refuse"`` raises an error.
         max_patterns : int, optional
             Largest number of patterns of missing numbers per class. Rare patterns then lose
-            numbers, and ``cells_lost`` counts them. By default all patterns are exact.
+            numbers, and ``cells_lost`` counts the lost numbers. By default all patterns are exact.
         exact : RoundingGrid or "auto", optional
             Round every value to a grid and sum integers. Then ``+`` and ``-`` give the same bits in
             any order, and ``digest`` identifies the sums. ``"auto"`` creates a grid around these

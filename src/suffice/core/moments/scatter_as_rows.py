@@ -132,8 +132,7 @@ class RowScatter:
 
     def _centre(self, block: slice, out: Floats) -> Floats:
         """Write the rows of a class minus their mean; return the mean minus the first row, (d,)."""
-        # subtract the first row before taking the mean, so that no digits are lost if the mean is
-        # large
+        # subtract the first row before the mean, so that no digits are lost if the mean is large
         np.subtract(self.rows[block], self.rows[block.start], out=out, dtype=np.float64)
         share = self.row_weights[block] / self.row_weights[block].sum()
         offset = np.zeros(self.n_features)

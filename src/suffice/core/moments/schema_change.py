@@ -124,8 +124,7 @@ def _mapped_squares(
     filled = old.filled
     places = old.places_in(new)[filled]
     squares = m.diagonals @ np.square(T).T
-    # Σ w (x − μ)(h − p) = w p (c − μ), where h indicates the missing values, which are filled with
-    # c
+    # Σ w (x − μ)(h − p) = w p (c − μ), where h indicates the missing values, filled with c
     gaps = old_fills - m.means[:, filled] - m.means_low[:, filled]
     squares[:, places] += 2 * steps * _missing_weights(m, old) * gaps
     # Σ w (m − p)² = w p (1 − p) for an indicator m

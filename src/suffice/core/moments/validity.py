@@ -130,8 +130,8 @@ def _refuse_scatter(
     if isinstance(scatter, DiagonalScatter):
         return
     _refuse_asymmetry(scatter.values, sizes)
-    # with missing numbers, each pair of columns is summed over other rows: the scatter may be
-    # indefinite
+    # with missing numbers, pairs of columns are summed over different rows, so that the scatter
+    # may be indefinite
     if m.patterns is None and not is_semidefinite(m):
         raise InvalidInputError(
             "field 'scatter' holds a matrix that is not positive semi-definite"

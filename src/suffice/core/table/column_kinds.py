@@ -113,9 +113,8 @@ def names_of_columns(X: Any, names: Sequence[str] | None) -> tuple[str, ...]:
     columns = column_names(X)
     if columns is not None:
         return columns
-    if hasattr(X, "columns") and not callable(
-        X.columns
-    ):  # a frame whose column names are not text
+    # a frame whose column names are not text
+    if hasattr(X, "columns") and not callable(X.columns):
         labels = tuple(str(name) for name in X.columns)
         refuse_twins(labels)
         return labels

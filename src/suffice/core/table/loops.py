@@ -85,9 +85,8 @@ def mark_missing(x, marks):
     for r in range(n):
         for i in range(n_whole):
             byte = np.uint8(0)
-            for bit in range(
-                8
-            ):  # the range is constant, so that the compiler unrolls the loop
+            # the range is constant, so that the compiler unrolls the loop
+            for bit in range(8):
                 byte |= np.uint8(np.isnan(x[r, 8 * i + bit])) << np.uint8(bit)
             marks[r, i] = byte
         if d > 8 * n_whole:

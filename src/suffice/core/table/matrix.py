@@ -84,7 +84,7 @@ def pandas_kind(dtype: object) -> str:
 
 
 def coded_columns(X: Any) -> tuple[str, ...]:
-    """Return the names of columns of numbers or dates that the frame stores as categories."""
+    """Return the names of numeric and date columns that the frame stores as categories."""
     if hasattr(X, "iloc"):
         dtypes = X.dtypes.items()
     elif hasattr(X, "column_names") and hasattr(getattr(X, "schema", None), "types"):

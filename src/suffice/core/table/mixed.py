@@ -343,8 +343,7 @@ def _categorical_levels(column: Any) -> Levels:
 
     numbers = column.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
     present = np.flatnonzero(np.bincount(numbers + 1)[1:])
-    # a row with each number, and the code of each number; −1, a missing value, selects the last
-    # entry
+    # a row with each number, and the code of each number; −1, a missing value, selects the end
     row_of = np.zeros(present.max(initial=-1) + 2, np.intp)
     row_of[numbers] = np.arange(len(numbers))
     code_of = np.full(len(row_of), -1, np.int32)

@@ -68,7 +68,7 @@ class Notation:
 
 
 def _either(a: str, b: str) -> str | None:
-    """Return the mark that is not empty, or "" if both are; None if they differ."""
+    """Return the mark that is not empty, or "" if both are empty; None for different marks."""
     if a and b and a != b:
         return None
     return a or b

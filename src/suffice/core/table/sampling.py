@@ -8,9 +8,8 @@ import numpy as np
 from suffice.core.table.table import Table
 from suffice.typing import Codes
 
-FEWEST = (
-    10  # a sample has at least this many rows of each class, or all rows of a smaller class
-)
+# a sample has at least this many rows of each class, or all rows of a smaller class
+FEWEST = 10
 
 
 def ranks_within(codes: Codes, rng: np.random.Generator) -> Codes:
@@ -19,7 +18,7 @@ def ranks_within(codes: Codes, rng: np.random.Generator) -> Codes:
 
 
 def stratified_sample(codes: Codes, n_rows: int, seed: int) -> Codes:
-    """Draw ``n_rows`` row numbers, or all if there are fewer; return them in ascending order.
+    """Return ``n_rows`` row numbers, drawn at random, in ascending order; all if there are fewer.
 
     The sample has at least ten rows of every class, or all rows of a smaller class.
     """

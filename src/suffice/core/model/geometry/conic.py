@@ -190,8 +190,7 @@ class RotatedConic:
                 # y = (−B + √D) / 2α
                 y = (-B + spread) / (2 * self.alpha)
             else:
-                # y = 2C / (−B − √D): the two terms have one sign, so nothing cancels, and α may be
-                # zero
+                # y = 2C / (−B − √D): both terms have one sign, so nothing cancels; α may be zero
                 y = 2 * np.polyval(self.C, s) / (-B - spread)
             u: Floats = np.stack([s, y], axis=1) @ self.R.T
         return u

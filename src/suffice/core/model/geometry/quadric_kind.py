@@ -49,9 +49,8 @@ def _case(A: Floats, b: Floats, c: float) -> int:
     sign = np.sign(n_added)
     if all_positive <= n_positive:
         sign = -sign
-    if (
-        n_positive < n_negative
-    ):  # the names are those of −y, which has more positive eigenvalues
+    # the names are those of −y, which has more positive eigenvalues
+    if n_positive < n_negative:
         sign = -sign
     return 1 + int(sign)
 
