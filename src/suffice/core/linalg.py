@@ -152,7 +152,7 @@ def principal_axes(sigma: Floats) -> tuple[Floats, Floats] | None:
 
 
 def positive_factor(h: Floats) -> Floats:
-    """Return lower L with H = L Lᵀ; a singular H first gets a slightly larger diagonal."""
+    """Return lower L with H = L Lᵀ, after enlarging the diagonal of a singular H slightly."""
     factor = scaled_cholesky(h)
     if factor is not None:
         return factor
@@ -171,7 +171,7 @@ def solve_factored(factor: Floats, g: Floats) -> Floats:
 
 
 def solve_semidefinite(h: Floats, b: Floats) -> Floats:
-    """Return H⁻¹ b; if H is numerically singular, the minimum-norm solution."""
+    """Return H⁻¹ b, or the minimum-norm solution if H is numerically singular."""
     factor = scaled_cholesky(h)
     if factor is None:
         return generalised_inverse(h) @ b

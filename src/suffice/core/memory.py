@@ -6,7 +6,7 @@ from contextlib import suppress
 
 
 def return_freed_memory() -> None:
-    """Return freed memory to the operating system; does nothing except on Linux with glibc.
+    """Return freed memory to the operating system, on Linux with glibc only.
 
     glibc keeps memory that a thread has freed for the same thread, which may have ended.
     """

@@ -73,7 +73,7 @@ class Progress:
 
     @property
     def speed(self) -> str:
-        """Text with the number of items, the time and the rate; empty for short tasks."""
+        """Text with the number of items, the time and the rate, empty for short tasks."""
         seconds = time.perf_counter() - self._started
         if seconds <= _PATIENCE or self._done < _MANY:
             return ""

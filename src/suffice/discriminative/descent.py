@@ -212,7 +212,7 @@ def descend(
 
 
 def _rate_at(learning_rate: float | Callable[[int], float], t: int) -> float:
-    """Return η_t; raise unless it is positive."""
+    """Return η_t, or raise unless it is positive."""
     rate = learning_rate(t) if callable(learning_rate) else learning_rate
     if not rate > 0:
         raise InvalidParameterError(

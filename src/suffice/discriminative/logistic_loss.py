@@ -140,7 +140,7 @@ class Evaluation:
     hessian: Floats | None = None  # Hessian of the loss  (C·D, C·D)
 
     def required_hessian(self) -> Floats:
-        """Return the Hessian; raise if the point was evaluated without it."""
+        """Return the Hessian, or raise if the point was evaluated without it."""
         if self.hessian is None:
             raise TypeError(
                 "this point was evaluated without its Hessian: use Objective.curve"

@@ -31,7 +31,7 @@ def exact_arrays(exact: ExactSums) -> dict[str, Array]:
 
 
 def with_exact(m: Moments, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Moments:
-    """Return moments with the exact sums of the file; raise if these disagree with the moments."""
+    """Return moments with the exact sums of the file, or raise if both disagree."""
     if "exact" not in header:
         return m
     if m.storage == "diagonal":

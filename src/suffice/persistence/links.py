@@ -7,7 +7,7 @@ from suffice.errors import InvalidParameterError
 
 
 def followed(path: str | Path) -> Path:
-    """Return the path without symbolic links; raise if links lead in a circle."""
+    """Return the path without symbolic links, or raise if links lead in a circle."""
     target = os.path.realpath(path)
     if os.path.islink(target):
         raise InvalidParameterError(

@@ -58,7 +58,7 @@ class PortableParts:
 
 
 def portable_state(parts: PortableParts) -> State:
-    """Return the header and the arrays of a classifier; raise if it holds unknown types."""
+    """Return the header and the arrays of a classifier, or raise if it holds unknown types."""
     header: dict[str, object] = {
         "n_features": parts.n_features,
         "n_classes": len(parts.classes),
@@ -104,7 +104,7 @@ def _skops_bytes(fitted: Any) -> bytes:
 
 
 def portable_from(header: Fields, arrays: Arrays) -> Classifier:
-    """Return the classifier in a file; raise for unknown types and for unsound trees."""
+    """Return the classifier in a file, or raise for unknown types and for unsound trees."""
     classes = checked_classes(arrays["classes"])
     encoding = Encoding.from_json(header["encoding"])
     check_feature_names(header["feature_names"], int(header["n_features"]))

@@ -69,7 +69,7 @@ class BoundaryRule:
 
 
 def as_predictor(rule: RuleLike) -> Predictor:
-    """Return a classifier that applies the rule; raise if ``rule`` is not a decision rule."""
+    """Return a classifier that applies the rule, or raise if ``rule`` is not a decision rule."""
     if isinstance(rule, Surface):
         return BoundaryRule(rule)
     if isinstance(rule, type):
@@ -114,7 +114,7 @@ class DecisionRule(NamedTuple):
         return cls(classifier, classes, [names.index(name) for name in rule_names])
 
     def decide(self, x: RowsLike) -> Codes:
-        """Return the code of the predicted class of each row, (n,); −1 if it is rejected."""
+        """Return the code of the predicted class of each row, (n,), or −1 if it is rejected."""
         rows = x[:, self.columns] if isinstance(x, np.ndarray) else x
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=_NAMELESS, category=UserWarning)

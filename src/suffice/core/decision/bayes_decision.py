@@ -236,7 +236,7 @@ def _listed(values: object, name: str, of_key: str) -> Floats:
 
 
 def _numbers(values: object, name: str) -> Floats:
-    """Return the values as finite floats; raise if some value is not a finite number."""
+    """Return the values as finite floats, or raise if some value is not a finite number."""
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):

@@ -115,7 +115,7 @@ class Classifier:
 
     @property
     def schema(self) -> Schema | None:
-        """The columns that rows must have; None if all of them are numeric."""
+        """The columns that rows must have, or None if all of them are numeric."""
         if self.text is not None:
             return self.text.schema
         return None if self.encoding is None else self.encoding.schema
@@ -400,7 +400,7 @@ class Classifier:
 
     @property
     def density(self) -> ClassModel:
-        """The model of each class's density; raises an error if there is none."""
+        """The model of each class's density. Raises an error if there is none."""
         if not isinstance(self.model, ClassModel):
             raise InvalidParameterError(
                 "this model does not have one density for each class: fit a model that does, such "
@@ -500,7 +500,7 @@ def classifier_of(fitted: Any) -> Classifier:
 
 
 def check_temperature(temperature: object) -> float:
-    """Return T of softmax(a / T); raise unless it is a positive number."""
+    """Return T of softmax(a / T), or raise unless it is a positive number."""
     if not isinstance(temperature, Real) or not _COLDEST < float(temperature) < math.inf:
         raise InvalidParameterError(
             f"temperature must be a positive number, or 'auto' with rows; got {temperature!r}"

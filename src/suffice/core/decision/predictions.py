@@ -168,7 +168,7 @@ class Predictions:
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Return the predictions of all parts, one after another; the classes must agree."""
+        """Return the predictions of all parts, one after another, or raise if classes differ."""
         logs = [part.logs for part in parts if part.logs is not None]
         has_weights = any(part.weight is not None for part in parts)
         return cls(
@@ -182,7 +182,7 @@ class Predictions:
 
     @property
     def log_posteriors(self) -> Floats:
-        """Log posteriors, shape (n, K); raises an error if the classifier has none."""
+        """Log posteriors, shape (n, K). Raises an error if the classifier has none."""
         if self.logs is None:
             raise InvalidInputError(
                 "these predictions have no posteriors, since the model has none: use a model with "
@@ -217,7 +217,7 @@ class Predictions:
 
     @property
     def row_losses(self) -> Floats:
-        """Error, log-loss and Brier score of each row, (3, n); see ``losses``."""
+        """Error, log-loss and Brier score of each row, (3, n), with NaN as in ``losses``."""
         losses = np.full((3, len(self.truth)), np.nan)
         if self.logs is not None:
             losses = losses_of_rows(self.logs, self.truth)
@@ -246,7 +246,7 @@ class Predictions:
 
     @property
     def predicted_labels(self) -> Labels:
-        """Predicted label of each row, shape (n,); None if it is none of the classes."""
+        """Predicted label of each row, shape (n,), or None if it is none of the classes."""
         if (self.predicted >= 0).all():
             return np.asarray(self.classes[self.predicted])
         # the code −1 (none of the classes) selects the last entry

@@ -54,7 +54,7 @@ class CountSettings:
         return tuple(name for name, value in named if isinstance(value, str))
 
     def pseudo_count(self) -> float:
-        """Return α; raise if it has not been chosen yet."""
+        """Return α, or raise if it has not been chosen yet."""
         if isinstance(self.alpha, str):
             raise InvalidParameterError(
                 "alpha='auto' is chosen by leave-one-out, which needs rows: call fit(X, y), or "

@@ -22,14 +22,14 @@ from suffice.typing import Floats
 
 
 def divisors(weights: Floats, n_means: Floats, *, unbiased: bool) -> Floats:
-    """Return the divisor of each group's scatter, (G,); zero if no degrees of freedom remain."""
+    """Return the divisor of each group's scatter, (G,), or zero if no degrees of freedom remain."""
     # the divisor is w, or, with Bessel's correction, w minus the number of means
     w = weights - n_means if unbiased else weights
     return np.where(w > EPS * weights, w, 0.0)
 
 
 def divided(groups: GroupScatter, *, unbiased: bool) -> Floats:
-    """Return Σ_g = M_g / w_g, or M_g / (w_g − K_g) if ``unbiased``; zero if the divisor is zero."""
+    """Return Σ_g = M_g / w_g, or M_g / (w_g − K_g) if ``unbiased``, or zero for a zero divisor."""
     w = divisors(groups.weights, groups.n_means, unbiased=unbiased)
     w = w.reshape(-1, *[1] * (groups.scatters.ndim - 1))
     return np.where(w > 0, groups.scatters / np.where(w > 0, w, 1.0), 0.0)

@@ -89,7 +89,7 @@ class FewRows:
         return np.asarray(shares * self.row_weights)
 
     def divisor(self, g: int) -> float:
-        """Return the divisor of the scatter of a group; zero if no degrees of freedom are left."""
+        """Return the divisor of a group's scatter, or zero if no degrees of freedom are left."""
         w = divisors(
             self.groups.weights, self.groups.n_means, unbiased=self.regularisation.unbiased
         )
@@ -211,7 +211,7 @@ def few_rows_covariances(
     group_of: Codes,
     regularisation: Regularisation,
 ) -> tuple[list[Covariance], list[RankDeficiency]]:
-    """Return one covariance per group; if γ = 0, missing variance is filled from all classes."""
+    """Return one covariance per group, with missing variance filled from all classes if γ = 0."""
     few = FewRows.of(moments, group_of, regularisation)
     covariances: list[Covariance] = []
     deficient: list[RankDeficiency] = []

@@ -201,7 +201,7 @@ def _metrics(removal: _Removal) -> list[FullCovariance | None]:
 
 
 def _squares(measure: _Pass, x: Floats, n_classes: int) -> Floats:
-    """Return |x − μ_k|² in the metric of each class, (n, K); NaN for a class without a metric."""
+    """Return |x − μ_k|² in the metric of each class, (n, K), or NaN for classes without one."""
     squares = np.full((len(x), n_classes), np.nan)
     if measure.scorer is not None:
         squares[:, measure.measured] = -2 * measure.scorer.score(x, Joint())

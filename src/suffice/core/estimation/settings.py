@@ -372,7 +372,7 @@ class Settings:
 
     @property
     def prior_pseudo_count(self) -> float | None:
-        """Pseudo-count that priors add to class weights; None if priors do not depend on these."""
+        """Pseudo-count that priors add to class weights, or None if priors ignore the weights."""
         return prior_pseudo_count(self.priors, at_mode=self.takes_mode)
 
     # --- changed copies ----------------------------------------------------------------------

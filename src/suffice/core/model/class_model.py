@@ -142,7 +142,7 @@ class ClassModel(ScoredModel):
 
     @abstractmethod
     def as_gaussian(self) -> GaussianModel:
-        """Return the Gaussian model with the same posterior; raise if there is none."""
+        """Return the Gaussian model with the same posterior, or raise if there is none."""
 
     @abstractmethod
     def _log_likelihood(self, moments: Moments) -> float:
@@ -159,7 +159,7 @@ class ClassModel(ScoredModel):
 
 
 def row_count(n: object) -> int:
-    """Return the number of rows to draw; raise unless it is an integer of at least 0."""
+    """Return the number of rows to draw, or raise unless it is an integer of at least 0."""
     if not isinstance(n, Integral) or n < 0:
         msg = f"the number of rows to draw must be an integer of at least 0, got {n!r}"
         raise InvalidParameterError(msg)

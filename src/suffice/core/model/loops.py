@@ -516,7 +516,7 @@ def _factorise(
     inverse: Floats,
     log_det: Floats,
 ) -> None:
-    """Write L without its diagonal, 1 / L_ii and log|L Lᵀ|; NaN if a pivot loses its digits."""
+    """Write L without its diagonal, 1 / L_ii and log|L Lᵀ|, or NaN if a pivot loses its digits."""
     d = sigma.shape[0]
     a = np.empty(LANES)
     product = np.ones(LANES)

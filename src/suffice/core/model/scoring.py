@@ -246,7 +246,7 @@ class Scorer:
         return cls(origin, len(intercepts), (LinearScores(weights, intercepts),))
 
     def score(self, x: RowsLike, readout: Readout) -> Array:
-        """Return the readout of each row of ``x`` (n, d); raise if a row has no finite score."""
+        """Return the readout of each row of ``x`` (n, d), or raise if a row has no finite score."""
         rows = np.asarray(x)
         values, bad = self.try_score(rows, readout)
         if len(bad):

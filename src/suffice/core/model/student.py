@@ -90,7 +90,7 @@ class StudentModel(EllipticalModel):
 
     @property
     def covariance_matrices(self) -> Floats:
-        """Covariances of the densities, (K, d, d); infinite if f_k ≤ 2."""
+        """Covariances of the densities, (K, d, d), infinite if f_k ≤ 2."""
         dense = np.stack([shape.dense() for shape in self.shapes])[self.group_of]
         # shape = Ψ / (s f),  covariance = shape · f / (f − 2)
         with np.errstate(divide="ignore"):

@@ -290,7 +290,7 @@ def _mean(sums: ExactSums, k: int, j: int) -> Fraction:
 
 
 def _aligned(a: ExactSums, b: ExactSums) -> tuple[ExactSums, ExactSums]:
-    """Return both sums with the union of their classes; raise if the sums cannot be added."""
+    """Return both sums with the union of their classes, or raise if the sums cannot be added."""
     if a.n_features != b.n_features:
         raise FeatureMismatchError(
             f"exact sums of {a.n_features} and {b.n_features} features cannot be combined: "

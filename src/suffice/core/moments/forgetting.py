@@ -1,4 +1,4 @@
-"""Remove rows from moments; raise if rows were never added or too many digits are lost.
+"""Remove rows from moments, or raise if rows were never added or too many digits are lost.
 
 ``merged`` of ``merging.py`` subtracts the sums of the part b from those of the total a:
 
@@ -144,7 +144,7 @@ def class_and_column_of_other_mean(
 
 
 def without(total: Moments, part: Moments) -> Moments:
-    """Return ``total`` − ``part``; raise if rows were never added, or if digits would be lost."""
+    """Return ``total`` − ``part``, or raise if rows were never added or digits would be lost."""
     # w = w_a − w_b,  M = M_a − M_b − (w_a w_b/w) δ δᵀ,  δ = μ_b − μ_a
     rest = merged(total, part, -1.0)
     # stored rows are removed one by one, without rounding
@@ -182,7 +182,7 @@ class SpreadLeft(NamedTuple):
 
 
 def spread_left(total: Moments, rest: Moments) -> SpreadLeft:
-    """Return the spread of ``rest``, the rows left of ``total``; raise if it has too few digits."""
+    """Return the spread of ``rest``, the rows left of ``total``, or raise for too few digits."""
     left = _squares(rest)
     peaks = peaks_of(total)
     is_single = as_columns(rest.counts <= 1)

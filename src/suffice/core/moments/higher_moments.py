@@ -108,7 +108,7 @@ class HigherMoments:
     def of_chunks(
         cls, chunks: Sequence[HigherMoments | PowerSums | None]
     ) -> HigherMoments | None:
-        """Return the moments of all rows, given the sums of chunks; None if a chunk has no sums."""
+        """Return the moments of all rows from sums of chunks, or None if a chunk has no sums."""
         parts = [chunk for chunk in chunks if isinstance(chunk, HigherMoments)]
         groups = [chunk for chunk in chunks if isinstance(chunk, PowerSums)]
         if len(parts) + len(groups) < len(chunks):
@@ -322,7 +322,7 @@ def merged_higher(
     b: HigherMoments | None,
     sign: float,
 ) -> HigherMoments | None:
-    """Return a + b, or a − b if ``sign`` is −1; None if either is None."""
+    """Return a + b, or a − b if ``sign`` is −1, or None if either is None."""
     if a is None or b is None:
         return None
     # if a fourth power overflows, the column becomes unknown

@@ -71,7 +71,7 @@ def combined(a: Moments, b: Moments) -> Moments:
 
 
 def forgotten(a: Moments, b: Moments) -> Moments:
-    """Return a − b of aligned moments; raise if b was never added, or if digits would be lost."""
+    """Return a − b of aligned moments, or raise if b was never added or digits would be lost."""
     if a.patterns is None and b.patterns is None:
         return without(a, b)
     rest = merged(replace(a, fourth=None), b, -1.0)

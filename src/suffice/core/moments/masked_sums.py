@@ -68,7 +68,7 @@ class SumLayout:
         )
 
     def restored(self, numbers: Int128) -> ExactSums:
-        """Return the sums from the numbers of ``flattened``; raise if no rows can have them."""
+        """Return the sums from the numbers of ``flattened``, or raise if no rows can have them."""
         k = len(self.classes)
         d = self.grid.n_features
         edges = np.cumsum((0, *self.sizes)).tolist()
@@ -121,7 +121,7 @@ class MaskedSums:
 
 
 def unmasked(parts: Sequence[MaskedSums]) -> ExactSums:
-    """Return the total of all parties of a round; raise unless each party occurs exactly once."""
+    """Return the total of all parties of a round, or raise unless each party occurs once."""
     if not parts:
         raise InvalidInputError("there are no masked sums to add: pass one file of each party")
     first = parts[0]

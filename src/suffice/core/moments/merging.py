@@ -116,7 +116,7 @@ def with_sums(m: Moments, sums: ChunkSums) -> Moments:
 
 
 def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
-    """Return both moments with the union of their classes; raise if features differ."""
+    """Return both moments with the union of their classes, or raise if features differ."""
     if not a.n_classes and not a.n_features:
         a = _without_rows(b)
     if not b.n_classes and not b.n_features:
@@ -191,7 +191,7 @@ def with_classes(m: Moments, classes: Labels, sources: Codes) -> Moments:
 
 
 def _higher_of_classes(m: Moments, codes: Codes) -> HigherMoments | None:
-    """Return the higher moments of some classes; None if these have only a part of the rows."""
+    """Return the higher moments of some classes, or None if these have only a part of the rows."""
     if m.higher is None:
         return None
     kept_weight = float(m.weights[codes].sum())

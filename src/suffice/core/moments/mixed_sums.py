@@ -136,7 +136,7 @@ class MixedSums:
 
     @property
     def schema(self) -> Schema | None:
-        """All columns in their order, with counts as numbers; None if all columns are numeric."""
+        """All columns in order, with counts as numbers, or None if all columns are numeric."""
         if self.numbers is None or self.numbers.schema is None:
             return None
         column_of: dict[str, Column] = {c.name: c for c in self.numbers.schema.columns}
@@ -144,7 +144,7 @@ class MixedSums:
 
     @property
     def encoding(self) -> Encoding | None:
-        """The encoding of the columns for a model; None if all columns are numeric."""
+        """The encoding of the columns for a model, or None if all columns are numeric."""
         schema = self.schema
         if schema is None or self.numbers is None or self.numbers.encoding is None:
             return None

@@ -328,7 +328,7 @@ class Moments:
 
     @property
     def covariances(self) -> Floats:
-        """M_k / w_k of each class, shape (K, d, d); zero for classes without rows."""
+        """M_k / w_k of each class, shape (K, d, d), or zero for classes without rows."""
         return ratio(self.scatters, self.weights[:, None, None])
 
     @property
@@ -367,13 +367,13 @@ class Moments:
 
     @property
     def centred_means(self) -> Floats:
-        """μ_k minus the grand mean, shape (K, d), with full precision; zero for empty classes."""
+        """μ_k minus the grand mean, with full precision, zero for empty classes, shape (K, d)."""
         centred = (self.means - self.grand_mean) + self.means_low
         return np.where(self.weights[:, None] > 0, centred, 0.0)
 
     @property
     def total_variances(self) -> Floats:
-        """Variance of each feature over all rows, shape (d,); zero if the feature is constant."""
+        """Variance of each feature over all rows, zero if the feature is constant, shape (d,)."""
         between = (self.weights[:, None] * self.centred_means**2).sum(0)
         weight = max(self.total_weight, np.finfo(float).tiny)
         total = (self.scatter.pooled_diagonal() + between) / weight
@@ -387,14 +387,14 @@ class Moments:
 
     @property
     def encoding(self) -> Encoding | None:
-        """The encoding of the columns for a model; None if all columns are numeric."""
+        """The encoding of the columns for a model, or None if all columns are numeric."""
         if self.schema is None:
             return None
         level_weights = self.weights @ self.means[:, self.schema.n_numbers :]
         return Encoding.of(self.schema, level_weights)
 
     def required_fourth(self) -> FourthMoments:
-        """Return the fourth moments; raise if they were not collected."""
+        """Return the fourth moments, or raise if they were not collected."""
         if self.fourth is None:
             raise MissingStatisticsError(
                 "shrinkage='ledoit-wolf' needs fourth moments, but these moments have none, or "
@@ -547,7 +547,7 @@ def from_exact(exact: ExactSums, feature_names: tuple[str, ...] | None) -> Momen
 
 
 def _combined_exactly(a: Moments, b: Moments, sign: int) -> Moments:
-    """Return a + b, or a − b if ``sign`` is −1, of exact sums; raise if only one side is exact."""
+    """Return a + b, or a − b if ``sign`` is −1, or raise if only one side has exact sums."""
     if not b.n_classes and not b.n_features:
         return a
     if sign > 0 and not a.n_classes and not a.n_features:
@@ -644,7 +644,7 @@ def _of_device(
 
 
 def _usable_rows(table: Table) -> Table:
-    """Return the rows with positive weight; raise if one makes the sums infinite or NaN."""
+    """Return the rows with positive weight, or raise if one makes the sums infinite or NaN."""
     if not table.has_absent_rows:
         refuse_unusable(table.x, table.names, table.weight)
     refuse_nonfinite(table.x, table.names, table.weight)

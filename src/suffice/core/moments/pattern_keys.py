@@ -70,7 +70,7 @@ def _tabulated_codes(rows: Table) -> tuple[Codes, Codes]:
 
 
 def smaller_patterns(patterns: Flags, counts: Codes, most: int) -> Flags:
-    """Replace each rare pattern (P, d) with one that has fewer columns; return all patterns.
+    """Return patterns (P, d), each rare one replaced with a pattern that has fewer columns.
 
     At most ``most`` different patterns remain: the ``most`` / 2 most frequent ones, and unions of
     blocks of neighbouring columns. There are so few blocks that all their unions are allowed, so

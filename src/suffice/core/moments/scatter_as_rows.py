@@ -109,7 +109,7 @@ class RowScatter:
         return CentredRows(z, self.row_weights, self.codes)
 
     def means(self) -> tuple[Floats, Floats]:
-        """Return the class means (K, d) in two parts, high and low; zero for empty classes."""
+        """Return the class means (K, d) in two parts, high and low, or zero for empty classes."""
         return self._class_sums.means, self._class_sums.means_low
 
     @cached_property
@@ -207,7 +207,7 @@ class RowScatter:
         )
 
     def minus(self, other: RowScatter) -> RowScatter:
-        """Return the rows without the rows of ``other``; raise if one of these is not found."""
+        """Return the rows without the rows of ``other``, or raise if one of these is not found."""
         kept = np.ones(len(self.rows), bool)
         places: dict[bytes, list[int]] = {}
         precision = min(self.rows.dtype, other.rows.dtype)  # the lower of the two precisions

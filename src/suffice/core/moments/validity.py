@@ -30,7 +30,7 @@ _RANK_SLACK = 1e-4  # largest error of an eigenvalue, relative to the variances
 
 
 def refuse_overflow(m: Moments) -> Moments:
-    """Return the moments if their sums are finite; raise if some sum overflows.
+    """Return the moments if their sums are finite, or raise if some sum overflows.
 
     If only the fourth moments overflow, they are dropped, since few models use them.
     """

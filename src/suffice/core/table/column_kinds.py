@@ -137,7 +137,7 @@ def columns_at(X: Any, places: Codes) -> Any:
 
 
 def count_matrix(X: Any, columns: CountColumns, names: Sequence[str]) -> Array:
-    """Return the columns of counts as a matrix (n, c); raise if a column is not numeric."""
+    """Return the columns of counts as a matrix (n, c), or raise if a column is not numeric."""
     try:
         matrix: Array = as_matrix(columns_at(X, columns.places))[0]
     except ValueError as error:

@@ -28,7 +28,7 @@ class CountRows:
 
     @classmethod
     def of(cls, X: RowsLike) -> CountRows:
-        """Return the cells of a sparse matrix, array or frame; raise for non-numbers."""
+        """Return the cells of a sparse matrix, array or frame, or raise for non-numbers."""
         if is_sparse(X):
             return cls.of_sparse(X)
         from scipy.sparse import csr_array

@@ -85,7 +85,7 @@ def has_label(y: LabelsLike) -> Flags:
 
 
 def union(a: Labels, b: Labels) -> Labels:
-    """Return the sorted union of two sets of labels; raise if a common type would merge labels."""
+    """Return the sorted union of two sets of labels, or raise if a common type merges labels."""
     if not len(a):
         return b
     if not len(b):
@@ -201,7 +201,7 @@ def _encode_by_sorting(y: Labels) -> tuple[Labels, Codes]:
 
 
 def _unboxed(y: Labels) -> Labels:
-    """Convert an array of Python objects to a NumPy type; raise if text and numbers are mixed."""
+    """Return an array of Python objects in a NumPy type, or raise for text mixed with numbers."""
     values = y.tolist()
     types = {str if isinstance(value, str) else type(value) for value in values}
     if not types:
@@ -322,7 +322,7 @@ def values_by_class(
     *,
     where: str,
 ) -> list[float]:
-    """Return the values of a mapping in the order of the classes; raise if a class has none."""
+    """Return the values of a mapping in the order of the classes, or raise if a class has none."""
     code_of_label = positions(classes)
     value_of_code = {}
     for label, value in values.items():

@@ -54,7 +54,7 @@ class Notation:
         return listed(marks) if marks else "plain numbers"
 
     def joined(self, other: Notation) -> Notation | None:
-        """Return the notation that fits the cells of both columns; None if there is none."""
+        """Return the notation that fits the cells of both columns, or None if there is none."""
         decimal = _either(self.decimal, other.decimal)
         thousands = _either(self.thousands, other.thousands)
         currency = _either(self.currency, other.currency)
@@ -68,7 +68,7 @@ class Notation:
 
 
 def _either(a: str, b: str) -> str | None:
-    """Return the mark that is not empty, or "" if both are empty; None for different marks."""
+    """Return the mark that is not empty, or "" if both are empty, or None for different marks."""
     if a and b and a != b:
         return None
     return a or b
@@ -157,7 +157,7 @@ def _given(notation: Notation) -> dict[str, object]:
 
 
 def _checked(notation: Notation) -> Notation:
-    """Return a notation that was read from a file; raise if a field has a wrong type or value."""
+    """Return a notation that was read from a file, or raise if a field is invalid."""
     for field in fields(Notation):
         value = getattr(notation, field.name)
         if not isinstance(value, bool if field.name == "percent" else str):

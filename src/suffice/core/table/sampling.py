@@ -18,7 +18,7 @@ def ranks_within(codes: Codes, rng: np.random.Generator) -> Codes:
 
 
 def stratified_sample(codes: Codes, n_rows: int, seed: int) -> Codes:
-    """Return ``n_rows`` row numbers, drawn at random, in ascending order; all if there are fewer.
+    """Return ``n_rows`` random row numbers, or all if there are fewer, in ascending order.
 
     The sample has at least ten rows of every class, or all rows of a smaller class.
     """

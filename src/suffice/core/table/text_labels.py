@@ -162,7 +162,7 @@ class _Addresses:
 
 
 def _numbered(words: Array) -> tuple[Codes, Codes] | None:
-    """Return a code for each row of words, and the first row of each code; None if too many."""
+    """Return a code for each row of words, and the first row of each code, or None if too many."""
     from suffice.core.compiled import read_only
     from suffice.core.table.loops import number_records
 

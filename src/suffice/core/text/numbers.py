@@ -1,4 +1,4 @@
-"""Format numbers for people; every renderer uses these rules."""
+"""Formats of numbers for people, which every renderer uses."""
 
 from collections.abc import Callable, Mapping
 

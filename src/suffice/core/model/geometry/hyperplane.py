@@ -97,7 +97,7 @@ class Hyperplane(Surface):
         return (as_points(x, self.n_features) - self._anchor) @ self.w + self._value_at_anchor
 
     def signed_distance(self, x: npt.ArrayLike) -> Floats:
-        """Return y(x) / ‖w‖, (n,); infinite if w = 0, since there is no boundary."""
+        """Return y(x) / ‖w‖, (n,), or infinity if w = 0, since there is no boundary."""
         return self._over_length(self.evaluate(x))
 
     @property

@@ -244,7 +244,7 @@ class Surface(ABC):
         return [(value, features) for value, features in terms if value != 0]
 
     def _check_names(self, d: int) -> None:
-        """Convert the feature names to text; raise unless there is one for each feature."""
+        """Convert the feature names to text, or raise unless there is one for each feature."""
         names = self.feature_names
         if names is None:
             return
@@ -276,7 +276,7 @@ class Expansion(NamedTuple):
 
 
 def fixed(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return a read-only copy; raise unless the values are finite numbers with this shape."""
+    """Return a read-only copy, or raise unless the values are finite numbers with this shape."""
     array = np.array(values, dtype=np.float64)
     if array.shape != shape:
         raise FeatureMismatchError(f"{name} has shape {array.shape}, expected {shape}")
