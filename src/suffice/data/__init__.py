@@ -1,8 +1,8 @@
-"""Sources of rows, and results computed from them: sums, or predictions in a file.
+"""Read rows from any source, and compute their sums or write their predictions.
 
 ``summarize`` reads rows from arrays, frames, files, databases and clusters in one pass and returns
-``Moments``; ``predict_stream`` writes a model's predictions for them. Every source is opened once
-(``opening``) as a ``Source``: its first rows, and scans that read the rest in bounded memory.
+``Moments``. ``predict_stream`` writes a model's predictions for such rows. ``opening`` turns every
+source into a ``Source``, which has the first rows, and scans that read all rows in bounded memory.
 
 ========= ==========================================================================
 options   the user's choices on columns, text files and where to compute

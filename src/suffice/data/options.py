@@ -28,22 +28,22 @@ class Columns:
     Parameters
     ----------
     features : list of str, or schema of other moments, optional
-        The columns to use as features. By default every column that has no other role and carries
-        information: numbers, dates (as days since 1970), text and Booleans (as categories). A
-        schema also fixes the levels of its categories.
+        The columns to use as features. By default, all informative columns without another role are
+        features. Dates become days since 1970; text and Booleans become categories. A schema also
+        fixes the levels of its categories.
     ignore : list of str
         Columns to leave out.
     ids : list of str, optional
         Columns that identify rows. They are not used as features, and ``predict_stream`` copies
-        them to its output. By default, the columns that look like ids.
+        them to its output. By default, these are the columns that look like ids.
     categorical : list of str
         Numeric columns that are categories.
     target_kind : {"class"}, optional
-        With ``"class"``, labels are names of classes, exactly as written: a number such as 0.5 is a
-        name, and "a" and "A" are two classes.
+        With ``"class"``, labels are names of classes, exactly as written. A number such as 0.5 is
+        then a name, and "a" and "A" are two classes.
     merge_labels : bool
-        Whether labels that differ only by case, blanks or a spelling of yes and no are merged into
-        one class, in lower case. By default they raise an error.
+        Whether labels are merged into one class, in lower case, if they differ only in case, blanks
+        or the spelling of yes and no. By default, such labels raise an error.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Columns:
 
     @classmethod
     def of(cls, columns: Columns | Names | Schema | None) -> Columns:
-        """Return the value as ``Columns``; a list of names, or a schema, gives the features."""
+        """Return ``columns`` as ``Columns``; a list of names, or a schema, gives the features."""
         if columns is None:
             return cls()
         if isinstance(columns, Columns):
@@ -86,7 +86,7 @@ class Columns:
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """The given feature names; None if they are to be detected."""
+        """The names of the features; None if they are detected."""
         if self.features is None:
             return None
         if isinstance(self.features, Schema):
@@ -109,7 +109,7 @@ def _is_list_of_text(values: object) -> TypeGuard[Collection[str]]:
 
 @dataclass(frozen=True, slots=True)
 class TextFormat:
-    """The format of a text file, for what cannot be detected automatically.
+    """The format of a text file; parts that are not given are detected.
 
     Parameters
     ----------
@@ -120,17 +120,18 @@ class TextFormat:
     thousands : {",", ".", " ", "'"}, optional
         The mark between thousands.
     encoding : str, optional
-        Such as ``"utf-16"`` or ``"latin-1"``.
+        The encoding, such as ``"utf-16"`` or ``"latin-1"``.
     na_values : list of str
         Further spellings of a missing value, besides an empty cell, NA, N/A, #N/A, NaN, NULL and ?.
     header : bool, optional
         Whether the first line holds the names of the columns.
     skip_rows : int
-        Lines before the table.
+        Number of lines before the table.
     comment : str, optional
-        The start of comment lines.
+        The text that begins a comment line.
     columns : mapping of str to Notation
-        The format of single columns, by name. A model sets it to the format of its training file.
+        The notation of single columns, by name. For predictions, a model gives the notation of its
+        training file.
 
     Examples
     --------
@@ -180,7 +181,7 @@ class TextFormat:
 
 def _check_encoding(encoding: str) -> None:
     try:
-        "".encode(encoding)  # codecs such as base64, which encode no text, raise as well
+        "".encode(encoding)  # raises, too, for codecs such as base64 that do not encode text
         codecs.getincrementaldecoder(encoding)
     except (LookupError, ValueError) as error:
         msg = f"there is no encoding {encoding!r}: name one such as utf-8, utf-16 or latin-1"
@@ -197,7 +198,7 @@ class Compute:
 
     @classmethod
     def of(cls, on: object) -> Compute:
-        """Return the value of ``on=``: nothing, one place, or a client and a device."""
+        """Return the parameter ``on``, which is None, one place, or a client and a device."""
         if on is None:
             return cls()
         if isinstance(on, Compute):
@@ -224,7 +225,7 @@ def _is_client(place: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SumSettings:
-    """Which sums to collect, and how; see ``Moments.of``."""
+    """Which sums to collect, and how; ``Moments.of`` describes the parameters."""
 
     storage: str = "auto"
     fourth: bool | None = False

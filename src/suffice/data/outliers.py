@@ -1,4 +1,4 @@
-"""The limit for outliers: rows with a lower log density are unlike the rows of the fit."""
+"""The log density below which a row counts as an outlier."""
 
 from dataclasses import replace
 
@@ -11,14 +11,15 @@ from suffice.typing import Floats
 
 OUTLIER_RATE = 0.001
 _DRAWS = 50_000
-# rows × features × classes per batch, few enough to need no compiled code
+# rows × features × classes per batch; so small a batch needs no compiled code
 _FEW_NUMBERS = 90_000
 
 
 def outlier_threshold(classifier: Classifier, rate: float) -> float:
     """Return the log density below which a share ``rate`` of new rows is expected.
 
-    If the number of fitted rows is known, new rows are drawn with the error of the estimates.
+    If the number of rows of the fit is known, the simulated new rows include the error of the
+    estimates.
     """
     model = classifier.model
     if isinstance(model, ClassModel | AveragedModel):
@@ -27,9 +28,9 @@ def outlier_threshold(classifier: Classifier, rate: float) -> float:
 
 
 def fitted_row_threshold(classifier: Classifier, rate: float) -> float:
-    """Return the log density below which a share ``rate`` of the model's own draws lies.
+    """Return the log density below which a share ``rate`` of rows drawn from the model lies.
 
-    It is the limit for training rows, which are closer to the estimates than new rows.
+    This limit suits training rows, which are closer to the estimates than new rows are.
     """
     return _quantile(classifier, classifier, rate)
 
@@ -41,7 +42,7 @@ def _quantile(classifier: Classifier, population: Classifier, rate: float) -> fl
     densities: list[Floats] = []
     for start in range(0, _DRAWS, at_once):
         rows, _ = population.sample(min(at_once, _DRAWS - start), rng)
-        if isinstance(rows, dict):  # columns by name
+        if isinstance(rows, dict):  # mixed rows are columns by name
             import polars as pl
 
             columns = {name: column.tolist() for name, column in rows.items()}

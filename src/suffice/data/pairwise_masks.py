@@ -1,4 +1,4 @@
-"""Masks for secure aggregation: each pair of parties shares noise that cancels in the total."""
+"""Masks for secure aggregation: each pair of parties adds noise that cancels in the total."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class PrivateKey:
         return self._key().public_key().public_bytes_raw().hex()
 
     def shared_with(self, public: str) -> bytes:
-        """Return the shared secret of this key and the owner of ``public``."""
+        """Return the secret that only the owners of this key and of ``public`` can compute."""
         x25519 = extra(_MODULE, "privacy", _WHAT)
         try:
             peer = x25519.X25519PublicKey.from_public_bytes(bytes.fromhex(public))
@@ -102,7 +102,7 @@ def mask(
     round: str,
     classes: LabelsLike | None = None,
 ) -> MaskedSums:
-    """Return exact sums hidden by masks, which cancel when the sums of all parties are added.
+    """Return exact sums hidden by masks that cancel when the sums of all parties are added.
 
     Parameters
     ----------
@@ -115,8 +115,8 @@ def mask(
     peers : mapping of str to str
         Each other party's name and public key.
     round : str
-        A name that all parties use and never use again. Masking two different sums in the same
-        round reveals their difference.
+        A name that all parties use, once only. Masking two different sums with the same name
+        reveals their difference.
     classes : list of labels, optional
         The classes of all parties; by default the classes of these sums.
 
@@ -154,7 +154,7 @@ def mask(
 
 
 def unmask(parts: Sequence[MaskedSums]) -> Moments:
-    """Return the total of all parties of a round; raise unless each party occurs exactly once."""
+    """Return the total of a round; raise unless each party occurs exactly once."""
     total = unmasked(parts)
     moments = from_exact(total, parts[0].layout.feature_names)
     try:
@@ -191,7 +191,7 @@ def _noise(
     }
     info = json.dumps(purpose, sort_keys=True).encode()
     stream_key = HKDF(algorithm=SHA256(), length=32, salt=None, info=info).derive(secret)
-    # each key encrypts only this stream, so a nonce of zero is safe
+    # a nonce of zero is safe, because each key encrypts a single stream
     encryptor = Cipher(ChaCha20(stream_key, bytes(16)), mode=None).encryptor()
     n_numbers = sum(layout.sizes)
     return Int128.from_bytes(encryptor.update(bytes(16 * n_numbers)), (n_numbers,))

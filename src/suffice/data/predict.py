@@ -44,13 +44,15 @@ from suffice.typing import Flags, Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """Turns rows into a classifier's predictions, in any process."""
+    """Computes a classifier's predictions for rows; works in any process."""
 
     classifier: Classifier
     roles: Roles
-    # names and types: the label, then posteriors, log density and outlier if available
+    # names and types of the output: the label, then posteriors, log density and outlier if
+    # available
     schema: Mapping[str, pl.DataType]
-    threshold: float | None  # log density limit for outliers; None if the model has no density
+    # log density below which a row is an outlier; None if the model has no density
+    threshold: float | None
 
     @classmethod
     def of(
@@ -73,9 +75,9 @@ class Answers:
         return cls(classifier, roles, schema, threshold)
 
     def __call__(self, frame: pl.DataFrame, label: str, first_row: int) -> ScoredRows:
-        """Return the kept columns and predictions of some rows, and the rows without prediction.
+        """Return the kept columns and predictions of rows, and counts of rows without prediction.
 
-        ``label`` and ``first_row`` are used in messages.
+        Messages use ``label`` and ``first_row``.
         """
         roles = self.roles
         x = np.empty((len(roles.numbers), frame.height))
@@ -96,12 +98,13 @@ class Answers:
             by_column=gaps,
             new_levels=self._new_levels(frame),
         )
-        # A list of columns would give a column without a name one of its own.
+        # A dictionary keeps the name of a column without a name; polars would give it one in a
+        # list.
         columns = {column.name: column for column in (*kept, *answers)}
         return pl.DataFrame(columns), rows_read
 
     def _mixed_rows(self, frame: pl.DataFrame, x: Floats) -> pl.DataFrame:
-        """Return the features in order: numbers from ``x`` (p, n), levels from the frame."""
+        """Return the features in order, numbers from ``x`` (p, n) and levels from the frame."""
         numbers = dict(zip(self.roles.numbers, x, strict=True))
         columns: dict[str, Floats | pl.Series] = {}
         for name in self.roles.features:
@@ -137,7 +140,7 @@ class Answers:
     def _answers(self, x: Floats | pl.DataFrame) -> pl.DataFrame:
         try:
             return self._columns(x)
-        except InvalidInputError:  # in some row, the distance overflows
+        except InvalidInputError:  # in some row, a distance overflows
             if len(x) == 1:
                 return pl.DataFrame({name: [None] for name in self.schema}, schema=self.schema)
             middle = len(x) // 2
@@ -173,7 +176,7 @@ def _rows_of(x: Floats | pl.DataFrame, chosen: Flags) -> Floats | pl.DataFrame:
 
 
 def _labels_of(classifier: Classifier) -> pl.Series:
-    """Return all values of ``label``: the classes, and the label of rejected rows."""
+    """Return all possible values of the column ``label``: the classes, and that of a rejection."""
     refused = classifier.decision.actions[len(classifier.classes) :]
     return pl.Series(labels_of_one_type([*classifier.classes.tolist(), *refused.tolist()]))
 
@@ -202,30 +205,33 @@ def predict_stream(
 ) -> Predicted:
     """Write one prediction for every row, in the same order; return the numbers of rows.
 
-    The columns are the ids, ``label`` and ``p_<class>`` for every class. If the model has a
-    density, ``log_density`` and ``outlier`` follow. If a row has a missing number and the model
-    needs all numbers, its predictions are empty. An infinite number raises an error that names its
-    row and column.
+    The output has the columns ``label`` and ``p_<class>`` for every class, after the ids. If the
+    model has a density, ``log_density`` and ``outlier`` follow. If the model needs all numbers, a
+    row with a missing number gets empty predictions. An infinite number raises an error that names
+    its row and column.
 
     Parameters
     ----------
     estimator : fitted estimator of this library, or Classifier
     source : path, glob, "-", dataset name, list of paths, frame, stream, iterable or array
-        As in ``summarize``. Columns are matched by name; those of arrays by position.
+        As in ``summarize``. Columns are matched by name, and columns of arrays by position.
     sink : path, or callable
-        A ``.csv``, ``.tsv``, ``.parquet``, ``.feather`` or ``.jsonl`` file, here or as
-        ``"s3://bucket/predictions.parquet"``; or a function that consumes a polars ``LazyFrame``.
+        A local ``.csv``, ``.tsv``, ``.parquet``, ``.feather`` or ``.jsonl`` file, a remote one such
+        as ``"s3://bucket/predictions.parquet"``, or a function that consumes a polars
+        ``LazyFrame``.
     columns : Columns, optional
-        Its ``ids`` are the columns to copy to the output, by default those that look like ids and
-        are not in ``ignore``. The model knows its features.
+        Its ``ids`` are copied to the output. By default, these are the columns that look like ids
+        and are not in ``ignore``. Features cannot be chosen here, because the model determines
+        them.
     text, table, on, progress
         As in ``summarize``.
     prefix : str
         Prefix of the names of the prediction columns.
     outlier_rate : float
-        A row is an outlier if its log density is below that quantile of the log densities of
-        50,000 simulated new rows. For LDA and QDA without shrinkage, the simulation includes the
-        error of the estimates; other models draw from their own densities.
+        Expected share of outliers among rows that are like those of the fit. A row is an outlier if
+        its log density is below this quantile of 50,000 simulated new rows. For LDA and QDA without
+        shrinkage, the simulation includes the error of the estimates. For other models, rows are
+        drawn from the fitted densities.
 
     Examples
     --------
@@ -277,7 +283,7 @@ def predict_stream(
 
 
 def notations_for(classifier: Classifier) -> dict[str, Notation]:
-    """Return the notation, in the training file, of each number that the classifier needs."""
+    """Return the training file's notation of each number that the classifier needs."""
     if classifier.text is not None:
         return {}
     encoding = classifier.encoding
@@ -286,7 +292,7 @@ def notations_for(classifier: Classifier) -> dict[str, Notation]:
     else:
         numbers = tuple(number.name for number in encoding.schema.numbers)
     common = classifier.notations.common() if classifier.notations else {}
-    # Without a known notation, leading zeros do not mean a code.
+    # An empty notation says that the column is a number, even if cells have leading zeros.
     return {name: common.get(name, Notation()) for name in numbers}
 
 
@@ -294,7 +300,7 @@ def _scored(
     source: Source,
     answers: Answers,
 ) -> tuple[dict[str, ColumnType], Iterator[ScoredRows]]:
-    """Return the types of the kept and prediction columns, and a stream of their values."""
+    """Return the types of the output columns, and their values part by part."""
     roles = answers.roles
     types: dict[str, ColumnType] = {}
     if source.scored is not None:
@@ -308,7 +314,7 @@ def _scored(
         types[name] = scanned[roles.copied(name)]
     types.update(answers.schema)
 
-    # Open here: a database connection can be used only in the thread that opened it.
+    # A database connection can be used only in the thread that opened it, which is this one.
     frames = frames_of(source, roles)
 
     def numbered() -> Iterator[tuple[pl.DataFrame, int]]:
@@ -331,7 +337,8 @@ def _written(
     report: RowsDone,
 ) -> tuple[RowsRead, int]:
     """Write the predictions for all rows in order; return the numbers of rows and outliers."""
-    # An error in the rows is raised as such, not as an error of the sink.
+    # Scanning starts outside the sink, so that an error in the rows is not reported as one of the
+    # sink.
     schema, parts = _scored(source, answers)
     total = RowsRead()
     n_outliers = 0
@@ -354,7 +361,7 @@ def _written(
             raise
 
     rows = register_io_source(counted, schema=schema)
-    # Operations of the sink must not be pushed down to the rows.
+    # Without these options, polars might apply operations of the sink before the predictions.
     answered = rows.map_batches(
         lambda frame: frame.select(
             exactly(name).cast(dtype) for name, dtype in schema.items()

@@ -1,4 +1,4 @@
-"""Reading rows again when a late row contradicts the column types of the first rows."""
+"""Read rows again if a later row contradicts the column types of the first rows."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 def reading_again(source: Source, use: Callable[[Source], Result]) -> Result:
-    """Return the result of ``use`` on a source; column types are then inferred from all rows."""
+    """Return the result of ``use`` on a source; retry with corrected column types if needed."""
     while True:
         try:
             return use(source)

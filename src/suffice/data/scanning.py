@@ -1,4 +1,4 @@
-"""Reading scans as frames: in batches, ahead of use, and interruptible by Ctrl-C."""
+"""Read scans as frames: in batches, ahead of their use, and interruptible by Ctrl-C."""
 
 import os
 import re
@@ -14,8 +14,8 @@ from suffice.core.text.lists import quote, without_passwords
 from suffice.data.source import MALFORMED, Scan
 from suffice.errors import InvalidInputError
 
-_TICK = 0.1  # seconds; a signal handler may restart a wait, so each wait must be short
-# Ids of processes that have read rows. A forked process inherits its parent's id here.
+_TICK = 0.1  # seconds; waits are short, because a wait may continue after a signal handler
+# Ids of processes that have read rows. A forked process inherits the set, with its parent's id.
 _READERS: set[int] = set()
 _CONVERSION = r"conversion from .* failed in column '(?P<column>.*?)' .*?values?: "
 _UNREADABLE_VALUE = (
@@ -28,8 +28,8 @@ Result = TypeVar("Result")
 
 
 def interruptibly(work: Callable[[], Result]) -> Result:
-    """Return the result of ``work``, which runs in its own thread; Ctrl-C abandons the thread."""
-    # Compiled readers ignore Ctrl-C, or raise it again during cleanup.
+    """Return the result of ``work``, which runs in another thread; Ctrl-C abandons the thread."""
+    # Called in the main thread, compiled readers ignore Ctrl-C, or raise it again during cleanup.
     return _result_of(_in_thread(work))
 
 
@@ -73,7 +73,7 @@ def frames_of_scan(
     skip: int = 0,
     n_rows: int | None = None,
 ) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a scan in the reader's own batches: ``n_rows`` of them after ``skip``."""
+    """Yield ``n_rows`` rows of a scan, after ``skip`` rows, in the reader's own batches."""
     reads_all = skip == 0 and n_rows is None
     with reading(scan.label):
         if scan.batches is not None:
@@ -93,8 +93,8 @@ def batches_of(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 
 
 def _refuse_after_fork() -> None:
-    """Raise in a forked process, where the reader's threads are missing and it would hang."""
-    # A forked process inherits this set, which contains the id of the process that read.
+    """Raise in a forked process, which lacks the reader's threads and would hang."""
+    # In a forked process, the set has the id of the parent that has read rows.
     if not _READERS:
         _READERS.add(os.getpid())
     if os.getpid() not in _READERS:
@@ -106,7 +106,7 @@ def _refuse_after_fork() -> None:
 
 @contextmanager
 def reading(label: str) -> Iterator[None]:
-    """Convert an error while reading ``label`` into one that names it."""
+    """Convert an error while reading into one that names the source, ``label``."""
     _refuse_after_fork()
     try:
         yield
@@ -117,7 +117,7 @@ def reading(label: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.filename:
             raise
         text = without_passwords(str(error))
-        # The original error may contain a password from the address.
+        # If the message was changed, the original error may contain a password from the address.
         cause = error if text == str(error) else None
         raise InvalidInputError(without_passwords(_explained(text, label))) from cause
 

@@ -16,31 +16,32 @@ if TYPE_CHECKING:
     from suffice.data.rows.left_out import RowsRead
     from suffice.data.sums.running import Summed
 
-# Appended to a cell that breaks the format of its column, so that parsing fails.
+# Appended to a cell that breaks the format of its column, which makes parsing fail.
 MALFORMED = "\u200b"
 SAMPLE_ROWS = 10_000  # number of first rows from which column types and roles are decided
-SAMPLE_CELLS = 4_000_000  # limit on the cells of the first rows, for wide tables
+SAMPLE_CELLS = 4_000_000  # limit on the number of cells in the first rows of wide tables
 
 ColumnType: TypeAlias = pl.DataType | type[pl.DataType]
-# The type to read each column as; None copies cells in their original spelling.
+# The type that each column is read as; None means the original spelling of cells.
 ColumnTypes: TypeAlias = Mapping[str, ColumnType | None]
-Progress: TypeAlias = Callable[[int, int | None], None]  # rows done, and the total if known
+# called with the number of rows done, and the total if it is known
+Progress: TypeAlias = Callable[[int, int | None], None]
 RowsDone: TypeAlias = Callable[[int], None]
-# The batches of a scan, given the first row and the number of rows; None means all.
+# Returns the batches of a scan from a first row on, for a number of rows; None means all rows.
 Batches: TypeAlias = Callable[[int, int | None], Iterator[pl.DataFrame]]
-# predictions, and counts of the rows without any
+# predictions, and counts of the rows without a prediction
 ScoredRows: TypeAlias = "tuple[pl.DataFrame, RowsRead]"
 
 
 class RowScorer(Protocol):
-    """Turns rows into predictions; ``label`` and ``first_row`` are used in messages."""
+    """Turns rows into predictions; messages use ``label`` and ``first_row``."""
 
     def __call__(self, frame: pl.DataFrame, label: str, first_row: int) -> ScoredRows: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scan:
-    """A lazy table, and its name in messages."""
+    """A lazy table with a name for messages."""
 
     label: str
     frame: pl.LazyFrame
@@ -52,26 +53,26 @@ class Scan:
 class Source:
     """A source of rows, in one or more parts with the same columns."""
 
-    label: str  # its name in messages
+    label: str  # name of the source in messages
     sample: pl.DataFrame  # the first rows, with column types
-    # each part as a lazy table with the given columns
+    # Returns each part as a lazy table with the given columns.
     scans: Callable[[ColumnTypes], Iterable[Scan]]
-    # Number of rows, exact or estimated without reading them; None if unknown.
+    # Returns the number of rows, exact or estimated without reading them; None if unknown.
     count: Callable[[], int | None] = lambda: None
     target: str | None = None  # the label column, if the source names it
     categorical: tuple[str, ...] = ()  # numeric columns that the frame declares as categories
     doubts: Mapping[str, str] = field(
         default_factory=dict
-    )  # why columns are not read as numbers
+    )  # by column, why it is not read as numbers although it may be numeric
     files: tuple[File, ...] = ()
     is_text: bool = False  # whether cells are text, so that types were guessed
     # whether there are more rows than the sample, even if the sample is small
     has_more: bool = False
-    # How text files write the numbers and dates of each column, by name.
+    # Notation of numbers and dates in text files, by column.
     notations: Mapping[str, Notation] = field(default_factory=dict)
-    # The same source with one more column read as text, if it can be read again.
+    # Returns the same source with one more column read as text; None if rows can be read only once.
     with_text: Callable[[str], Source] | None = None
-    # Columns whose later rows contradict the first rows: their values repeat, or they have more
+    # Columns whose later rows contradict the first rows, because values repeat or there are more
     # levels.
     repeating: frozenset[str] = frozenset()
     rereads: bool = False  # whether the rows can be scanned again
@@ -83,7 +84,7 @@ class Source:
     scored: Callable[[RowScorer, Roles], Iterator[ScoredRows]] | None = None
 
     def report_to(self, progress: Progress | None) -> RowsDone:
-        """Return a function that reports to ``progress`` the rows done and the expected total."""
+        """Return a function that reports the rows done and the expected total to ``progress``."""
         if progress is None:
             return lambda _: None
         expected = self.count()
@@ -123,10 +124,10 @@ def cast(columns: ColumnTypes) -> list[pl.Expr]:
 
 
 def as_type(column: pl.Expr, dtype: ColumnType) -> pl.Expr:
-    """Return a column cast to the type of its first rows; a fraction among integers fails."""
+    """Return a column cast to the type of its first rows; the cast of 2.5 to integer fails."""
     if not dtype.is_integer():
         return column.cast(dtype)
-    # The cast alone would truncate a label of 2.5 among integers to 2.
+    # polars alone would truncate a label of 2.5 among integers to 2.
     number = column.cast(pl.Float64).fill_nan(None)
     has_fraction = (number % 1 != 0).fill_null(value=False)
     whole = pl.when(~has_fraction & number.is_not_null()).then(column).cast(dtype)

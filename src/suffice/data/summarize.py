@@ -26,7 +26,7 @@ from suffice.data.sums.running import MOST_PATTERNS, Summed, sums_of_frames
 from suffice.errors import InvalidParameterError, LostDetailWarning, require_word, warn
 from suffice.typing import Floats, LabelsLike, WeightsLike
 
-_HEADROOM = 8  # bits of range beyond the first rows in an "auto" grid
+_HEADROOM = 8  # an "auto" grid holds values 2⁸ times as far out as the first rows
 
 
 @overload
@@ -91,52 +91,57 @@ def summarize(
     Parameters
     ----------
     source : path, glob, URL, "-", dataset name, list of paths, frame, stream, iterable or array
-        CSV, TSV, Parquet, Feather or JSON Lines files, here or as ``"s3://bucket/*.parquet"``; a
-        database such as ``"duckdb:FILE"``; ``"-"`` for standard input; a built-in dataset; a
-        pandas, polars or pyarrow table; anything that exports an Arrow stream; an iterable of
-        frames, or of chunks ``(X, y)`` or ``(X, y, sample_weight)``; an array (n, d); an Ibis
-        table; a Spark or Dask DataFrame, or a list of delayed values or futures.
+        Local CSV, TSV, Parquet, Feather or JSON Lines files, or remote ones such as
+        ``"s3://bucket/*.parquet"``; a database such as ``"duckdb:FILE"``; ``"-"`` for standard
+        input; the name of a built-in dataset; a pandas, polars or pyarrow table; an object that
+        exports an Arrow stream; an iterable of frames, or of chunks ``(X, y)`` or ``(X, y,
+        sample_weight)``; an array (n, d); an Ibis table; a Spark or Dask DataFrame; or a list of
+        Dask's delayed values or futures.
     target : str, optional
-        The label column. If omitted, the obvious column is used, with a warning.
-        For an array, the labels (n,); ``weight`` is then an array too.
+        The label column. By default, it is guessed, with a warning. If ``source`` is an array,
+        ``target`` is the array of labels (n,), and ``weight`` is an array, too.
     columns : Columns, list of str, or schema of other moments, optional
-        The roles of the other columns; a list names the features. By default every informative
+        The roles of the other columns; a list names the features. By default, every informative
         column is a feature.
     weight : str, optional
         The column of row weights.
     groups : str, optional
-        A column, such as a site or a day: the result then maps its values to the sums of their
-        rows.
+        A column, such as a site or a day. The result is then a mapping from the values of the
+        column to the sums of their rows.
     text : TextFormat, optional
-        How text files are written, if this is not detected automatically.
+        The format of text files; parts that are not given are detected.
     table : str, optional
-        For a database address: the name of a table, or an SQL query.
+        The name of a table, or an SQL query, if ``source`` is the address of a database.
     storage, fourth, n_jobs
         As in ``Moments.of``.
     exact : RoundingGrid or "auto", optional
         As in ``Moments.of``. ``"auto"`` makes a grid from the first rows that also holds values 256
-        times as far out. ``moments.exact.grid`` returns this grid, for use with the other parts. A
-        database table is streamed out, unless ``on="database"``.
+        times as far out. Use this grid, ``moments.exact.grid``, for sums that are to be added to
+        these. A database table is streamed out, unless ``on="database"``.
     checkpoint : path, optional
         File that stores the sums and the list of counted files. An interrupted scan resumes from
         it, and files that were added later are included.
     on : Dask client, device, "database" or "local", optional
-        Where to sum. A ``distributed.Client``, or the address of its scheduler, sums files and
-        Dask collections on that cluster. A PyTorch device such as ``"cuda"`` sums complete
-        numbers there; ``(client, "cuda")`` uses the devices of the workers. A database table is
-        summed inside the database (``"database"``, for complete numeric columns) or streamed out
-        (``"local"``). The default is the faster of the two, which the logger "suffice" reports.
+        Where to sum. With a ``distributed.Client``, or the address of its scheduler, the Dask
+        cluster sums files and Dask collections. With a PyTorch device such as ``"cuda"``, the
+        device sums complete numbers; ``(client, "cuda")`` uses the devices of the workers. With
+        ``"database"``, a database sums complete numeric columns of its tables. With ``"local"``,
+        its rows are streamed out. The default is the faster of these two; the logger "suffice"
+        reports which.
     progress : callable, optional
-        Called after each block with the number of rows read, and the total or None.
+        A function that is called after each block with the number of rows read, and the total or
+        None.
 
     Returns
     -------
     Moments, or with ``groups`` a mapping of each of its values to ``Moments``
 
-    Notes ----- Ids, free text, constants, and rows without a label are left out, with one warning
-    each. A row with missing numbers contributes the numbers that it has. An infinite number raises
-    an error that names its row (counted from 0) and column. The reader's batch size does not change
-    any bit.
+    Notes
+    -----
+    Ids, free text, constants, and rows without a label are left out, with one warning for each
+    kind. A row with missing numbers contributes its other numbers. An infinite number raises an
+    error that names its row (counted from 0) and column. The sums have the same bits for every
+    batch size of the reader.
 
     Examples
     --------
@@ -199,7 +204,7 @@ def summarize(
 
 
 def _refuse_names(columns: object, table: str | None) -> None:
-    """Raise if columns or tables are named, because the rows are arrays, which have neither."""
+    """Raise if columns or tables are named, which arrays do not have."""
     if columns is not None:
         raise InvalidParameterError(
             "columns names columns of a table, but the rows are arrays, whose columns are all "
@@ -212,7 +217,7 @@ def _refuse_names(columns: object, table: str | None) -> None:
 
 
 def _refuse_column_names(target: object, weight: object) -> None:
-    """Raise if label or weight columns are named, because the rows are chunks of arrays."""
+    """Raise if label or weight columns are named, which chunks of arrays do not have."""
     for name, column in (("target", target), ("weight", weight)):
         if isinstance(column, str):
             raise InvalidParameterError(
@@ -226,7 +231,7 @@ def _check_groups(
     checkpoint: str | Path | None,
     compute: Compute,
 ) -> None:
-    """Raise if rows cannot be summed by group."""
+    """Raise if the source or another parameter does not allow sums by group."""
     if source.roles is not None:
         raise InvalidParameterError(
             "groups needs rows with named columns: sum the rows of each group separately"
@@ -279,7 +284,7 @@ def summarize_source(
 
 
 def _refuse_inexact_places(compute: Compute) -> None:
-    """Raise if exact sums cannot be computed there."""
+    """Raise if exact sums cannot be computed on this cluster or device."""
     if compute.device is not None:
         raise InvalidParameterError(
             "exact sums are computed on the processor: leave out the device"
@@ -297,7 +302,7 @@ def _grid(
 
 
 def first_numbers(source: Source, roles: Roles) -> Floats:
-    """Return the first rows of a source that have no missing number."""
+    """Return the numbers of the first rows of a source that have no missing number."""
     numbers = source.sample.select([exactly(name) for name in roles.numbers])
     return numbers.cast(pl.Float64).drop_nulls().drop_nans().to_numpy()
 
@@ -312,7 +317,8 @@ def _total(
 ) -> Summed:
     report = source.report_to(progress)
     if client is not None or checkpoint is not None:
-        # Partial sums are not changed later: their first rows decide, and a warning says so.
+        # The first rows decide the roles here: partial sums cannot change when later rows
+        # contradict them. A warning says so.
         roles = replace(roles, guessed_ids=(), free_texts=(), rereads=False)
     if source.summed is not None:
         return source.summed(roles, settings, report)

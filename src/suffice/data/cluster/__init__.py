@@ -1,4 +1,4 @@
-"""Rows that a Dask or Spark cluster sums and scores.
+"""Sums and predictions that a Dask or Spark cluster computes.
 
 The package may import ``frames`` and ``sums``.
 """

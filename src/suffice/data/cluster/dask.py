@@ -1,7 +1,7 @@
 """Sources that a Dask cluster sums: Dask collections, delayed values, futures, and files.
 
-The merge order depends only on the number of parts. So the result has the same bits, no matter
-which worker computed a part, or how often.
+The order in which sums are merged depends only on the number of parts. The result therefore has the
+same bits, whichever worker computes a part, and however often.
 """
 
 import time
@@ -41,12 +41,13 @@ from suffice.data.sums.running import (
 from suffice.errors import ClusterError, InvalidInputError, InvalidParameterError, extra
 
 CONNECT = 10.0  # seconds to wait for a reply from the scheduler
-PATIENCE = 60.0  # after this many seconds without any worker, the cluster counts as lost
-NUMBERS = 1 << 25  # numbers per task: 256 MB
+PATIENCE = 60.0  # seconds without any worker after which the cluster counts as lost
+NUMBERS = 1 << 25  # most numbers per task: 256 MB
 GROUP = 32  # number of tasks between two saves of the checkpoint
 _TICK = 0.5  # seconds between two checks of the workers
-_FAN = 8  # parts merged by one task; a power of two keeps the pairwise merge tree
-_STEPS = 8  # progress steps of a sum; each transfers sums from the cluster
+# number of parts that one task merges; a power of two gives the same sum as merging in pairs
+_FAN = 8
+_STEPS = 8  # number of progress steps of a sum; each step transfers sums from the cluster
 _AHEAD = 32  # parts that workers may start before the first result is used
 _LABEL = "the Dask collection"
 
@@ -54,7 +55,8 @@ Client: TypeAlias = Any  # distributed.Client, or the address of a scheduler
 Future: TypeAlias = Any  # distributed.Future
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-# A function that a worker applies to the rows of a part; the text names the part in messages.
+# A function that a worker applies to the rows of a part. Its second argument names the part in
+# messages.
 Work: TypeAlias = Callable[[pl.DataFrame, str], Result]
 
 
@@ -75,7 +77,7 @@ def _distributed() -> ModuleType:
 
 @contextmanager
 def _connected(client: Client) -> Iterator[Client]:
-    """Yield a connected client, given a client or an address; explain failures of the cluster."""
+    """Yield a connected client for a client or an address; explain failures of the cluster."""
     distributed = _distributed()
     try:
         opened: AbstractContextManager[Client] = nullcontext(client)
@@ -132,7 +134,7 @@ def _done_soon(future: Future) -> bool:
 
 
 def merged_pairwise(client: Client, futures: Sequence[Future]) -> Future:
-    """Return the future of the pairwise sum of some futures; each task merges three tree levels."""
+    """Return the future of the pairwise sum of some futures; each task merges ``_FAN`` parts."""
     while len(futures) > 1:
         groups = _grouped(futures, _FAN)
         futures = [client.submit(pairwise_sum, g, pure=False, priority=1) for g in groups]
@@ -144,7 +146,7 @@ def _grouped(tasks: Sequence[Task], size: int) -> list[Sequence[Task]]:
 
 
 def _step_size(n_tasks: int) -> int:
-    """Return the number of tasks per group, so that the progress bar has a few steps."""
+    """Return the number of tasks per group that gives the progress bar a few steps."""
     return max(-(-n_tasks // _STEPS), 1)
 
 
@@ -155,8 +157,9 @@ def _sums_of_groups(
     note: Callable[[Summed, Sequence[Task]], None],
     total: Summed,
 ) -> Summed:
-    """Return the sum over all groups of tasks, added in order; the groups run concurrently."""
-    # Only the tree roots are referenced, so that a worker can free a part once it is merged.
+    """Return the sum over all groups of tasks, which run concurrently and are added in order."""
+    # Only the sums of groups are referenced here, so that workers can free the parts once they are
+    # merged.
     with _connected(client) as connected:
         roots = deque(merged_pairwise(connected, submit(connected, group)) for group in groups)
         for group in groups:
@@ -177,7 +180,7 @@ def _is_part(value: object) -> bool:
 
 
 def collection_source(collection: object, client: Client | None) -> Source:
-    """Return a Dask collection as a source; without a cluster it is read part by part."""
+    """Return a Dask collection as a source; without a cluster, it is read here, part by part."""
     parts = _parts(collection)
     if client is None:
         with suppress(ValueError):  # there is no current client
@@ -267,7 +270,7 @@ def _in_order(
     no_rows: pl.DataFrame,
     columns: ColumnTypes,
 ) -> Iterator[Result]:
-    """Yield the workers' result for each part, in order; some parts are computed ahead."""
+    """Yield the workers' result for each part, in order; workers compute some parts ahead."""
     waiting: deque[Future] = deque()
     with _connected(client) as connected:
         for part in parts:
@@ -311,7 +314,7 @@ def _worked(
     no_rows: pl.DataFrame,
     columns: ColumnTypes,
 ) -> Result:
-    """Return the result of ``work`` on columns of a part; raise if its columns are different."""
+    """Return the result of ``work`` on a part; raise if the part has other columns."""
     frame = like_first(_frame(value, name), no_rows, name)
     return work(frame.select(cast(columns)), name)
 
@@ -330,7 +333,7 @@ class _Piece(NamedTuple):
 
     file: File
     skip: int = 0
-    n_rows: int | None = None  # None: up to the end of the file
+    n_rows: int | None = None  # None means all rows up to the end of the file
     last: bool = True  # whether this is the last piece of the file
 
     def summed(self, roles: Roles, columns: ColumnTypes, settings: SumSettings) -> Summed:
@@ -347,7 +350,7 @@ def sums_of_files(
     report: RowsDone,
     checkpoint: Checkpoint | None,
 ) -> Summed:
-    """Return the sums of files, computed by workers; rows in the checkpoint are not read again."""
+    """Return the sums of files, computed by workers; rows in the checkpoint are skipped."""
     pieces: list[_Piece] = []
     if checkpoint is None:
         for file in source.files:
@@ -383,7 +386,8 @@ def sums_of_files(
 
 def _pieces(file: File, skip: int, roles: Roles) -> list[_Piece]:
     """Return the tasks of one file: pieces of rows if the file can be split, else one task."""
-    # Workers need the column types, not the first rows. They may run in another folder.
+    # Workers need the column types, but not the first rows. The path is absolute because workers
+    # may run in another folder.
     light = replace(file.without_rows(), path=file.address)
     n_rows = file.n_rows
     if n_rows is None:

@@ -1,4 +1,4 @@
-"""Spark frames, summed and scored by the executors, which send only results to the driver."""
+"""Spark frames, which the executors sum and score; only results reach the driver."""
 
 import pickle
 import re
@@ -40,7 +40,8 @@ _OURS = re.compile(r"suffice\.errors\.(\w+): (.*)")
 
 SparkFrame: TypeAlias = Any  # a frame of PySpark, an optional dependency
 Result = TypeVar("Result")
-# A function that an executor applies to the rows of a partition, named by the text in messages.
+# A function that an executor applies to the rows of a partition. Its second argument names the
+# partition in messages.
 Work: TypeAlias = Callable[[Iterable[pl.DataFrame], str], Iterable[object]]
 
 
@@ -50,7 +51,7 @@ def is_spark(source: object) -> bool:
 
 
 def spark_source(frame: SparkFrame) -> Source:
-    """Return a source for a Spark frame; executors read the rows, the driver the first ones."""
+    """Return the source for a Spark frame; the driver reads the first rows, executors all."""
     sample = pl.DataFrame(_asked(lambda: frame.limit(SAMPLE_ROWS).toArrow()))
     return Source(
         label=_LABEL,
@@ -142,7 +143,7 @@ def _mapped(frame: SparkFrame, sample: pl.DataFrame, roles: Roles, work: Work) -
 
 
 def _asked(work: Callable[[], Result]) -> Result:
-    """Return the result of ``work``; raise InvalidInputError for bad rows, else ClusterError."""
+    """Return the result of ``work``; bad rows raise InvalidInputError, all else ClusterError."""
     try:
         return work()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Distinct values of a column, counted in bounded memory, independent of the order of rows."""
+"""Count the distinct values of a column in bounded memory, whatever the order of rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LateValuesError(InvalidInputError):
 
 
 class DistinctValues:
-    """Row counts of the values with the smallest hashes, independent of the order of rows."""
+    """Numbers of rows by value, for the values with the smallest hashes."""
 
     def __init__(self, n_kept: int = _KEPT) -> None:
         self._n_kept = n_kept
@@ -49,7 +49,7 @@ class DistinctValues:
         self.n_empty = 0
 
     def add(self, column: pl.Series) -> None:
-        """Count the values of more rows; all missing values are one value."""
+        """Count the values of more rows; all missing values count as one value."""
         self.n_rows += len(column)
         self.n_empty += column.null_count()
         hashes = column.hash(seed=0)
@@ -82,14 +82,14 @@ class DistinctValues:
 
     @property
     def n_distinct(self) -> float:
-        """Number of distinct values; an estimate if there are more than are kept."""
+        """Number of distinct values; an estimate if there are more than ``_KEPT``."""
         if self._counts.is_empty() and self._new:
             return pl.concat(self._new).n_unique() - (self.n_empty > 0)
         if self._new:
             self._merge()
         if self._largest is None:
             return self._counts.height - (self.n_empty > 0)
-        # The k-th smallest of n uniform numbers is near k / n.
+        # The k-th smallest of n uniform numbers in [0, 1] is close to k / n.
         return (self._n_kept - 1) / (self._largest / _HASHES)
 
 
@@ -99,9 +99,10 @@ def checked_frames(
     label: str,
     added: Sequence[str],
 ) -> Iterator[pl.DataFrame]:
-    """Yield frames without the ``added`` columns.
+    """Yield frames without the ``added`` columns, after counting their values.
 
-    At the end, raise if a column was left out for distinct first values, but later values repeat.
+    At the end, raise if a column was left out because its first values are all distinct, but later
+    values repeat.
     """
     ids = {name: DistinctValues() for name in roles.guessed_ids}
     texts = {name: DistinctValues() for name in roles.free_texts}
@@ -127,7 +128,7 @@ def counted_values(
     frames: Iterable[pl.DataFrame],
     names: Sequence[str],
 ) -> dict[str, pl.DataFrame]:
-    """Return the values of some columns with their counts; a column with too many is missing."""
+    """Return the values of some columns with their counts; columns with too many are missing."""
     counts: dict[str, pl.DataFrame] = {}
     too_many: set[str] = set()
     for frame in frames:

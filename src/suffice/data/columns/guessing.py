@@ -1,4 +1,4 @@
-"""Guesses from names and values: which columns are ids, and which is the target."""
+"""Guess from names and values which columns are ids, and which column is the target."""
 
 import re
 from collections.abc import Set as AbstractSet
@@ -21,12 +21,12 @@ _CAMEL_CASE_ID = re.compile(r".*[a-z](Id|ID)|id[A-Z].*")
 _FEW_ROWS = 20  # with fewer texts, all of them may be distinct by chance
 _TARGETS = ("target", "class", "label", "labels", "y", "species", "outcome", "diagnosis")
 _FEW_CLASSES = 20
-# up to this many distinct numbers can be labels, whatever the number of rows
+# This number of distinct numbers can still be labels, whatever the number of rows.
 _MANY_CLASSES = 100
 
 
 def id_columns(sample: pl.DataFrame, skip: AbstractSet[str | None]) -> list[str]:
-    """Return the id columns: no value repeats, and the name or the text suggests an id."""
+    """Return the columns that look like ids: no value repeats, and the name or text fits."""
     return [
         name
         for name in sample.columns
@@ -46,7 +46,7 @@ def _is_id(name: str, column: pl.Series) -> bool:
 
 
 def guess_target(sample: pl.DataFrame, label: str) -> tuple[str, str]:
-    """Return the only possible target column, and why; raise if there is none or several."""
+    """Return the only possible target column, and the reason; raise unless there is exactly one."""
     ids = id_columns(sample, set())
     columns = [name for name in sample.columns if name not in ids]
     candidates = [name for name in columns if name.lower() in _TARGETS]
@@ -69,7 +69,7 @@ def _repeats(values: pl.Series) -> bool:
 
 
 def is_wide(dtype: ColumnType) -> bool:
-    """Return whether numbers of this type must be converted to floats to be labels."""
+    """Return whether numbers of this type must be converted to floats before they are labels."""
     return dtype.is_decimal() or str(dtype) in ("Int128", "UInt128")
 
 
@@ -100,7 +100,7 @@ def check_target(column: pl.Series, label: str, columns: Columns) -> None:
 
 
 def check_classes(classes: Labels, n_rows: int, name: str, label: str) -> None:
-    """Raise unless the labels (K,) of all rows, not only of the first, can be classes."""
+    """Raise unless the labels (K,) of all rows can be classes; the first rows may mislead."""
     if classes.dtype.kind == "U":
         refuse_pairs(name, classes.tolist(), label)
     elif classes.dtype.kind in "iuf":

@@ -1,4 +1,4 @@
-"""The type of each column: numbers, text, dates or empty; and the codes of its levels."""
+"""The kind of each column (numbers, text, dates or empty), and the codes of its levels."""
 
 from dataclasses import replace
 from typing import Literal, TypeAlias
@@ -13,7 +13,7 @@ from suffice.data.source import ColumnType, values_of
 from suffice.errors import InvalidInputError, LostDetailWarning, warn
 from suffice.typing import Codes, Floats
 
-DAYS = pl.Datetime("us")  # the type of dates before they are converted to numbers
+DAYS = pl.Datetime("us")  # type of dates until they are converted to numbers
 
 Kind: TypeAlias = Literal["numbers", "text", "nothing", "values of another type"]
 NUMBER: Kind = "numbers"
@@ -52,7 +52,8 @@ def encoded_levels(
 ) -> tuple[Schema, Codes]:
     """Return the schema with new levels, and the level of each row in each category (n, q).
 
-    If the source ``rereads``, too many levels raise an error, and all rows are then counted.
+    If the source ``rereads``, too many levels raise ``LateValuesError``; the source is then read
+    again, and the levels of all rows are counted.
     """
     levels = {c.name: levels_of(values_of(frame, c.name)) for c in schema.categories}
     columns: list[Column] = []
@@ -84,7 +85,7 @@ def encoded_levels(
 
 
 def _with_new_levels(category: Category, levels: Levels) -> Category:
-    """Return a category with the levels of more rows; if too many, new ones merge into one."""
+    """Return a category with more rows' levels; if too many, new levels become "other"."""
     has_empty_cells = bool((levels.codes < 0).any())
     new = Category(category.name, tuple(levels.levels), has_empty_cells)
     merged = category.merged(new)

@@ -1,4 +1,4 @@
-"""Labels whose spellings differ but may mean the same class: merged, or reported as an error."""
+"""Labels with different spellings that may mean the same class: merge or report them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ def _folded(label: str) -> str:
 
 
 def pairs_in(labels: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the pairs of labels that differ only by case, blanks or a spelling of yes and no."""
+    """Return the pairs of labels that differ only in case, blanks or the spelling of yes and no."""
     texts = sorted(set(labels))
     forms = {_folded(text) for text in texts}
     first_of: dict[str, str] = {}
@@ -51,19 +51,20 @@ def refuse_pairs(name: str, labels: Iterable[str], label: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LabelMerge:
-    """Merges labels: lower case, single blanks, and "yes" for "y" if all labels are answers."""
+    """Merges labels that differ only in case, blanks or the spelling of yes and no."""
 
-    # whether all of the first labels are spellings of yes, no, true and false
+    # Whether all labels of the first rows are spellings of yes, no, true and false. Only then is
+    # "y" replaced with "yes".
     are_answers: bool = False
 
     @classmethod
     def of(cls, labels: pl.Series) -> Self:
-        """Return the merge for a target, given its first labels."""
+        """Return the merge for a target, given the labels of the first rows."""
         forms = {_folded(str(label)) for label in labels.drop_nulls().unique()}
         return cls(are_answers=forms <= _LONG_FORMS | set(_SHORT_FORMS))
 
     def applied(self, labels: pl.Series) -> pl.Series:
-        """Return the labels (n,) in merged spelling; labels that are not text are unchanged."""
+        """Return the labels (n,) in the merged spelling; labels that are not text are unchanged."""
         if labels.dtype != pl.String:
             return labels
         distinct = labels.drop_nulls().unique()
@@ -75,7 +76,7 @@ class LabelMerge:
         return _SHORT_FORMS.get(form, form) if self.are_answers else form
 
     def require_answers(self, classes: Labels, label: str) -> None:
-        """Raise if the first labels are spellings of yes and no, and a later label is not."""
+        """Raise if the first labels are spellings of yes and no, but a later label is not."""
         if not self.are_answers or classes.dtype.kind != "U":
             return
         for name in classes.tolist():
@@ -87,7 +88,7 @@ class LabelMerge:
                 )
 
     def require_applied(self, classes: Labels, label: str) -> None:
-        """Raise unless all classes have the merged spelling, which a database does not apply."""
+        """Raise unless all classes have the merged spelling: a database does not merge labels."""
         if classes.dtype.kind != "U":
             return
         if not np.array_equal(self.applied(pl.Series(classes.tolist())).to_numpy(), classes):

@@ -1,4 +1,4 @@
-"""Levels of columns with many values, counted in all rows and not only in the first rows."""
+"""Levels of columns with many values, counted in all rows."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -22,7 +22,7 @@ def is_whole(source: Source) -> bool:
 
 
 def texts_in(source: Source, names: AbstractSet[str]) -> tuple[str, ...]:
-    """Return the text columns whose type was decided from the first rows alone."""
+    """Return the columns that are text according to the first rows alone."""
     texts = []
     for name, dtype in source.sample.schema.items():
         if name in names and name not in source.repeating and kind_of_type(dtype) == TEXT:
@@ -37,7 +37,8 @@ def counts_of_levels(
 ) -> dict[str, pl.DataFrame | None]:
     """Return the values of columns with many levels, with their counts among all rows.
 
-    None means too many values to count. The first rows alone do not show which are frequent.
+    The first rows alone do not show which values are frequent. If a column has too many values to
+    count, its entry is None.
     """
     if not source.rereads or is_whole(source):
         return {}
@@ -66,7 +67,7 @@ def category_of_all_rows(
     *,
     is_level: bool,
 ) -> Category | None:
-    """Return the category for values with these counts; None if nearly all values differ."""
+    """Return the category for counted values; None if nearly all values are different."""
     if counts is None:
         return None
     distinct = levels_of(counts.get_column("values"))

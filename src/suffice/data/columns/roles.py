@@ -44,9 +44,10 @@ from suffice.errors import (
 )
 
 _ANY_COLUMNS = Columns()
-_ODD_SHARE = 0.1  # texts among numbers count as errors if their share is at most this
+_ODD_SHARE = 0.1  # up to this share, texts among numbers count as errors
 _FREE = "nearly all texts differ"
-_MOST_ODD = 3  # up to this many distinct texts count as errors, even if they are frequent
+# up to this number, distinct texts among numbers count as errors, even if they are frequent
+_MOST_ODD = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +58,20 @@ class Roles:
     target: str | None = None
     weight: str | None = None
     kept: tuple[str, ...] = ()  # columns copied to the output in their original spelling
-    schema: Schema | None = None  # schema of the features, unless all are numbers
+    schema: Schema | None = None  # schema of the features; None if all features are numbers
     allow_missing: bool = False  # whether rows with missing numbers are used
     # columns to read as text, even if they look like numbers
     words: frozenset[str] = frozenset()
-    merge: LabelMerge | None = None  # how to merge spellings of labels; None: no merging
-    named_classes: bool = False  # whether the user says that labels are class names
-    # Columns left out because their first values all differ; later rows are checked.
+    merge: LabelMerge | None = (
+        None  # how to merge spellings of labels; None if they are not merged
+    )
+    # whether labels are class names exactly as written, by the user's choice
+    named_classes: bool = False
+    # Columns left out because the values of the first rows are all distinct; later rows are
+    # checked.
     guessed_ids: tuple[str, ...] = ()
     free_texts: tuple[str, ...] = ()
-    rereads: bool = False  # whether too many levels in later rows lead to a second scan
+    rereads: bool = False  # whether rows are read again if later rows have too many levels
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -76,11 +81,11 @@ class Roles:
         return tuple(column.name for column in self.schema.numbers)
 
     def copied(self, name: str) -> str:
-        """Return the name of a kept column while rows are read."""
+        """Return the name that a kept column has while rows are read."""
         return copy_of(name) if name in self.features else name
 
     def columns(self, sample: pl.DataFrame) -> dict[str, ColumnType | None]:
-        """Return the type to read each column as; None means the original spelling."""
+        """Return the type that each column is read as; None means the original spelling."""
         columns: dict[str, ColumnType | None] = {}
         types = sample.schema
         for name in self.kept:
@@ -120,7 +125,7 @@ def roles_for_learning(
     categories: bool = True,
     allow_missing: bool = True,
 ) -> Roles:
-    """Return the columns to learn from; warn about guesses and about columns left out.
+    """Return the roles for learning from a source; warn about guesses and omitted columns.
 
     Without ``categories``, only numeric columns are used. Without ``allow_missing``, rows with
     missing numbers are left out.
@@ -183,7 +188,7 @@ def roles_for_texts(
     weight: str | None = None,
     columns: Columns = _ANY_COLUMNS,
 ) -> Roles:
-    """Return roles with a text column as the only feature; warn about other columns."""
+    """Return the roles for learning from the words of a text column; warn about all others."""
     _refuse_nothing(source)
     require_columns(source, [text, *columns.ignore, *(columns.ids or ())])
     if weight is not None:
@@ -222,7 +227,7 @@ def roles_for_predicting(
     schema: Schema | None = None,
     allow_missing: bool = True,
 ) -> Roles:
-    """Return the columns that a model needs, and the ids to copy to its output."""
+    """Return the roles for predicting: the columns that a model needs, and the ids to copy."""
     sample = source.sample
     if schema is not None:
         features = Columns(features=schema).feature_names
@@ -257,7 +262,7 @@ def _refuse_two_roles(
     weight: str | None,
     columns: Columns,
 ) -> None:
-    """Raise if a column is given two roles."""
+    """Raise if the user gives a column two roles."""
     roles = dict.fromkeys(columns.ignore, "one to leave out")
     roles[target] = "the target"
     for name in columns.feature_names or ():
@@ -275,7 +280,7 @@ def _refuse_two_roles(
 
 
 def _words(source: Source, schema: Schema | None) -> frozenset[str]:
-    """Return the categories whose levels are text, although this source looks numeric there."""
+    """Return the categories with text levels whose columns look numeric in this source."""
     if schema is None or not source.is_text:
         return frozenset()
     types = source.sample.schema
@@ -284,7 +289,7 @@ def _words(source: Source, schema: Schema | None) -> frozenset[str]:
 
 
 def _codes(source: Source, categorical: Sequence[str]) -> frozenset[str]:
-    """Return the categories of integers in a text file; later cells may have leading zeros."""
+    """Return the categories that are integers in a text file: leading zeros must be kept."""
     if not source.is_text:
         return frozenset()
     types = source.sample.schema
@@ -322,7 +327,7 @@ def _refuse_nothing(source: Source) -> None:
 
 
 def require_columns(source: Source, names: Iterable[str]) -> None:
-    """Raise an error for the first unknown name, with the most similar column as a suggestion."""
+    """Raise an error for the first unknown name that suggests the most similar column."""
     columns = source.sample.columns
     for name in names:
         if name not in columns:
@@ -382,7 +387,7 @@ class _OddCell(NamedTuple):
 
 
 def _odd_cell(column: pl.Series) -> _OddCell | None:
-    """Return the first cell that is not a number, if only a few cells are not."""
+    """Return the first cell that is not a number, if nearly all cells are numbers."""
     texts = column.cast(pl.String).str.strip_chars().alias("text")
     cells = texts.to_frame().with_row_index("row").drop_nulls("text")
     filled = cells.get_column("text")
@@ -477,7 +482,7 @@ def _warn_of_left_out(
     *,
     categories: bool,
 ) -> None:
-    """Warn about columns left out, by reason; raise if no column is left."""
+    """Warn about the columns left out, by reason; raise if no feature remains."""
     reasons = "; ".join(f"{quoted(names, 5)} ({reason})" for reason, names in left_out.items())
     if not learnt:
         kind = "column" if categories else "numeric column"
@@ -489,7 +494,7 @@ def _warn_of_left_out(
 
 
 def _not_numeric(values: pl.Series) -> str:
-    """Return why a column is not numeric, or an empty text."""
+    """Return why a column is not numeric, as text; empty if the column is numeric."""
     kind = kind_of_type(values.dtype)
     if kind == NUMBER:
         return ""
@@ -497,14 +502,15 @@ def _not_numeric(values: pl.Series) -> str:
 
 
 def _useless(values: pl.Series, *, is_whole: bool, is_level: bool) -> str:
-    """Return why a column is useless as a feature, or an empty text."""
-    # If the sample is not the whole table, a column that is constant in it may still vary.
+    """Return why a column is useless as a feature, as text; empty if it is useful."""
+    # Unless the first rows are the whole table, a column that is constant there may still vary.
     kind = kind_of_type(values.dtype)
     if values.null_count() == len(values):
         return "empty" if is_whole or kind == EMPTY else ""
     if kind == OTHER and not is_date(values.dtype):
         return f"holds {values.dtype}"
-    # Keep constant numbers: partial sums can be added only if they have the same columns.
+    # Constant numbers are kept, because partial sums can be added only if they have the same
+    # columns.
     has_levels = kind == TEXT or values.dtype == pl.Boolean
     if not has_levels:
         return ""
@@ -525,7 +531,7 @@ def _column_of(values: pl.Series, *, is_level: bool) -> Column:
 
 
 def _schema_of_named(source: Source, columns: Columns, *, categories: bool) -> Schema | None:
-    """Return the schema of the features named by the user; None if all are numbers."""
+    """Return the schema of the features that the user names; None if all are numbers."""
     names = columns.feature_names or ()
     if not categories:
         _check_numeric(source.sample, names, source.label)
@@ -550,7 +556,7 @@ def _by_position(
     columns: Columns,
     label: str,
 ) -> list[str]:
-    """Return the numeric columns for a model without feature names; raise for a wrong number."""
+    """Return the numeric columns for a model without feature names; raise if the number differs."""
     ids = columns.ids
     if ids is None:
         ids = id_columns(sample, skip=set())

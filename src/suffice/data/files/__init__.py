@@ -1,4 +1,4 @@
-"""Addresses and bytes of local and remote files.
+"""Names, stamps and bytes of local and remote files.
 
 The package may import ``scanning``.
 """

@@ -1,4 +1,4 @@
-"""Files named by a path, a glob, a folder or a URL, and stamps that show changes."""
+"""The files that a path, glob, folder or URL names, and stamps that show their changes."""
 
 from collections.abc import Sequence
 from glob import glob, has_magic
@@ -7,11 +7,11 @@ from pathlib import Path, PurePosixPath
 from suffice.data.scanning import reading
 from suffice.errors import InvalidInputError, InvalidParameterError, extra
 
-_TIMEOUT = 30.0  # seconds to wait for another machine
+_TIMEOUT = 30.0  # seconds to wait for a remote server
 
 
 def is_url(address: object) -> bool:
-    """Return whether this is the address of remote rows, such as s3://bucket/key.parquet."""
+    """Return whether this is the URL of remote rows, such as s3://bucket/key.parquet."""
     return "://" in str(address)
 
 
@@ -35,7 +35,7 @@ def paths_of(text: str) -> Sequence[Path | str]:
 
 
 def _is_hidden(parts: Sequence[str]) -> bool:
-    """Return whether a file in a folder is not data, such as _SUCCESS or .part.crc."""
+    """Return whether the name of a file, such as _SUCCESS or .part.crc, marks it as no data."""
     return any(part.startswith((".", "_")) and "=" not in part for part in parts)
 
 
@@ -63,7 +63,7 @@ def _objects(url: str) -> list[str]:
 
 
 def stamp_of(address: str) -> tuple[int, int | str]:
-    """Return the size of a file and its time of change, or the tag of an object in a store."""
+    """Return the size of a file and its time of change; for a remote object, size and tag."""
     if not is_url(address):
         status = Path(address).stat()
         return status.st_size, status.st_mtime_ns
@@ -100,7 +100,7 @@ def _object_stamp(address: str) -> tuple[int, str]:
     place, _, key = address.partition("://")[2].partition("/")
     scheme = address.partition("://")[0]
     try:
-        # The credentials come from the environment, as for polars.
+        # The credentials come from the environment, from which polars takes them, too.
         found = obstore.head(stores.from_url(f"{scheme}://{place}"), key)
     except Exception as error:  # object stores raise errors without a common base class
         reason = str(error).splitlines()[0]

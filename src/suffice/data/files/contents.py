@@ -1,4 +1,4 @@
-"""Bytes of files and streams: unpacked, in pieces, split at line ends."""
+"""Read the bytes of files and streams in pieces, decompressed and split at line ends."""
 
 import bz2
 import codecs
@@ -19,12 +19,12 @@ from suffice.data.scanning import batches_of
 from suffice.errors import InvalidInputError
 
 BLOCK = 1 << 24  # bytes in a block of text
-STEP = 1 << 17  # bytes that fit into the cache
+STEP = 1 << 17  # number of bytes that fits into the processor's cache
 # largest number of bytes of a line, or of a row with line breaks in its cells
 LONGEST_LINE = 2 * BLOCK
 _HEAD = 1 << 16  # bytes in the head of a file
 _HEAD_LINES = 20  # least number of lines in the head of a file, however long they are
-PACKED = (".gz", ".bz2", ".zip", ".zst")  # file extensions
+PACKED = (".gz", ".bz2", ".zip", ".zst")  # extensions of compressed files
 
 
 class ReadsBytes(Protocol):
@@ -39,10 +39,10 @@ def is_packed(path: Path | str) -> bool:
 
 
 def pieces_in(path: Path | str, size: int = 0) -> Iterator[bytes]:
-    """Yield the unpacked bytes of a file in pieces; raise if the file is truncated."""
+    """Yield the decompressed bytes of a file in pieces; raise if the file is truncated."""
     size = size or BLOCK
     if is_url(path) or Path(path).suffix.lower() == ".zst":
-        # The polars line reader downloads and unpacks by itself.
+        # The line reader of polars downloads and decompresses files.
         for lines in batches_of(pl.scan_lines(path, glob=False)):
             text = "\n".join([*lines.to_series(), ""]).encode()
             for start in range(0, len(text), size):
@@ -78,7 +78,7 @@ def _in_zip(path: Path) -> IO[bytes]:
 
 
 def head_of(path: Path | str) -> bytes:
-    """Return the first bytes of a file: complete lines, or the whole file."""
+    """Return the first bytes of a file, up to the end of a line or of the file."""
     parts: list[bytes] = []
     n_lines = 0
     n_open = 0  # bytes of the unfinished last line
@@ -106,14 +106,14 @@ def refuse_long_line(label: str, line: int) -> NoReturn:
 
 
 def first_lines(path: Path | str, n: int) -> bytes:
-    """Return the first n lines of a file, or all lines."""
+    """Return the first n lines of a file, or all lines if there are fewer."""
     blocks = line_blocks(pieces_in(path))
     lines = (line for block in blocks for line in block.splitlines(keepends=True))
     return b"".join(islice(lines, n))
 
 
 def read_fully(stream: ReadsBytes, size: int) -> bytes:
-    """Return ``size`` bytes, or all that are left; one read of a pipe may return fewer."""
+    """Return ``size`` bytes, or all that are left; a single read of a pipe may return fewer."""
     parts = []
     while size > 0:
         part = stream.read(size)
@@ -125,7 +125,7 @@ def read_fully(stream: ReadsBytes, size: int) -> bytes:
 
 
 def pieces_of(stream: ReadsBytes, start: bytes = b"", size: int = 0) -> Iterator[bytes]:
-    """Yield ``start``, the bytes already read, and then the rest of a stream in pieces."""
+    """Yield the bytes already read, ``start``, and then the rest of a stream in pieces."""
     yield start
     while True:
         piece = read_fully(stream, size or BLOCK)
@@ -135,7 +135,7 @@ def pieces_of(stream: ReadsBytes, start: bytes = b"", size: int = 0) -> Iterator
 
 
 def decoder_of(encoding: str) -> io.IncrementalNewlineDecoder:
-    """Return an incremental decoder, which accepts partial characters and unifies line ends."""
+    """Return a decoder that accepts pieces ending within a character, and unifies line ends."""
     decoder = codecs.getincrementaldecoder(encoding)()
     return io.IncrementalNewlineDecoder(decoder, translate=True)
 
@@ -146,7 +146,7 @@ def _end_of_last_line(data: bytes, *, is_last: bool = False) -> int:  # noqa: AR
 
 def count_of(letter: bytes, data: bytes, end: int) -> int:
     """Return how often a byte occurs before position ``end``."""
-    # Several times faster than bytes.count, because the parts stay in the cache.
+    # This is several times faster than bytes.count, because each part stays in the cache.
     letters = np.frombuffer(data, np.uint8)[:end]
     code = ord(letter)
     parts = (letters[start : start + STEP] for start in range(0, end, STEP))
@@ -167,7 +167,7 @@ def line_blocks(
 ) -> Iterator[bytes]:
     """Yield bytes in blocks that end at a line end, or at a row end given by ``end_of``.
 
-    ``label`` and ``first_line`` (the number of the first line) are used in messages.
+    Messages use ``label`` and ``first_line``, the number of the first line.
     """
     rest = b""
     line = first_line

@@ -33,7 +33,7 @@ from suffice.data.text.spelling import spellings_of, typed
 from suffice.data.text.table import TextTable
 from suffice.errors import InvalidInputError, ReadingWarning, warn
 
-_HEAD = 1 << 20  # first bytes of a stream, from which its format is decided
+_HEAD = 1 << 20  # number of first bytes of a stream from which its format is decided
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -41,10 +41,10 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 class File:
     """One opened file, with its first rows."""
 
-    path: Path | str  # a text is a URL
+    path: Path | str  # URLs are text
     table: FileTable
     text: TextFormat
-    # one row of values from folder names such as day=3/
+    # values from folder names such as day=3/, as a frame of one row
     folder_values: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @property
@@ -59,7 +59,7 @@ class File:
 
     @property
     def expected_rows(self) -> int | None:
-        """Number of rows; for a local text file, an estimate from its size."""
+        """Number of rows; for a local text file, an estimate from the file size."""
         n_rows = self.n_rows
         if n_rows is not None or isinstance(self.path, str) or is_packed(self.path):
             return n_rows
@@ -80,7 +80,7 @@ class File:
             for name, dtype in columns.items()
             if original_of(name) not in from_folders
         }
-        # If all columns come from folder names, read any column for the number of rows.
+        # If all columns come from folder names, one column is still read to get the number of rows.
         scan = self.table.scan(self.path, from_file or {self.table.sample.columns[0]: None})
         selected = []
         for name, dtype in columns.items():
@@ -97,7 +97,7 @@ class File:
         return pl.repeat(values[0], pl.len(), dtype=dtype or values.dtype).alias(name)
 
     def without_rows(self) -> Self:
-        """Return the file without its first rows, to save memory with many files."""
+        """Return the file without its first rows, which saves memory if there are many files."""
         table = replace(self.table, sample=self.table.sample.clear())
         return replace(self, table=table)
 
@@ -137,7 +137,8 @@ def file_source(
         return total
 
     sample = _typed_by_all(first, others)
-    # Spread the values of all folders over the sample; the first file has only one of them.
+    # The first file has the value of one folder only. The sample gets the values of all folders in
+    # turn, so that they are known as levels.
     rows = pl.int_range(sample.height, eager=True) % max(len(folder_values), 1)
     names = first.folder_values.columns
     return Source(
@@ -160,7 +161,7 @@ def _with_text(text: TextFormat, name: str) -> TextFormat:
 
 
 def _common_notations(files: Sequence[File]) -> dict[str, Notation]:
-    """Return the common notation of each column; raise if two files differ."""
+    """Return the notation of each column that fits all files; raise if two files differ."""
     common: dict[str, Notation] = {}
     first_of: dict[str, File] = {}
     for file in files:
@@ -184,7 +185,7 @@ def _common_notations(files: Sequence[File]) -> dict[str, Notation]:
 
 
 def _opened_again(file: File, notations: Mapping[str, Notation], *, types_only: bool) -> File:
-    """Return a file opened with the common notations, unless its own are the same."""
+    """Return a file opened again with the common notations, if its own differ."""
     if not isinstance(file.table, TextTable):
         return file
     own = file.table.notations
@@ -218,7 +219,7 @@ def _typed_by_all(first: File, others: Sequence[File]) -> pl.DataFrame:
 
 
 def folder_values_of(paths: Sequence[Path | str], root: str | None) -> pl.DataFrame:
-    """Return the columns in folder names, such as day=3/rows.csv, with one row per file."""
+    """Return the columns that folder names such as day=3/ define, with one row per file."""
     cells: list[dict[str, str]] = []
     for path in paths:
         folders = str(path).removeprefix(root or str(path)).split("/")[:-1]
@@ -320,7 +321,8 @@ def stream_source(stream: ReadsBytes, text: TextFormat, label: str) -> Source:
 def named_source(name: str, text: TextFormat) -> Source:
     """Return a source for a path, a glob, "-" (standard input) or a built-in dataset."""
     if name == "-":
-        # Unbuffered, so that a thread waiting for input holds no lock when the program ends.
+        # Read without a buffer: a thread that waits for input would hold its lock when the program
+        # ends.
         bare = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
         return stream_source(bare, text, "standard input")
     if name in DATASETS and not Path(name).exists():
@@ -340,7 +342,7 @@ def named_source(name: str, text: TextFormat) -> Source:
 
 
 def _root_of(name: str) -> str | None:
-    """Return the folder that contains folders such as day=3, which are columns."""
+    """Return the folder whose subfolders, such as day=3, define columns; None without any."""
     if has_magic(name):
         return None
     place = name.removeprefix("file://")

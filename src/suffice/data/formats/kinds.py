@@ -1,4 +1,4 @@
-"""The format of a file, given by its extension, and the file as a table."""
+"""Open a file as a table, in the format that its extension gives."""
 
 from pathlib import Path
 from typing import TypeAlias
@@ -18,12 +18,12 @@ _JSON_LINES = (".jsonl", ".ndjson")
 _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 ENDINGS = (*_TEXT, *_TABS, *_PARQUET, *_ARROW, *_JSON_LINES, *_WORKBOOKS, ".json")
 
-# The table of one file, with its first rows.
+# One file as a table, with its first rows.
 FileTable: TypeAlias = TextTable | TypedTable
 
 
 def ending_of(path: Path | str) -> str:
-    """Return the extension that gives the format of a file; raise if there is none."""
+    """Return the extension that gives the format of a file; raise for an unknown extension."""
     name = Path(str(path).split("?")[0])
     ending = name.suffix.lower()
     if ending in PACKED:
@@ -45,7 +45,7 @@ def ending_of(path: Path | str) -> str:
 
 
 def open_table(path: Path | str, text: TextFormat, *, types_only: bool) -> FileTable:
-    """Return the table of a file; with ``types_only``, its rows need not be read."""
+    """Return a file as a table; with ``types_only``, its rows need not be read."""
     ending = ending_of(path)
     if ending in _TABS:
         return TextTable.of(head_of(path), path, text, str(path), separator="\t")

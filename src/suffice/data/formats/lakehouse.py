@@ -1,4 +1,4 @@
-"""Tables of Delta Lake and Iceberg, whose log lists the current files."""
+"""Tables of Delta Lake and Iceberg, which list their current files in a log."""
 
 import os
 from importlib.util import find_spec
@@ -28,7 +28,7 @@ def _kind_and_place(address: str) -> tuple[str, str]:
 
 
 def lakehouse_source(address: str) -> Source:
-    """Return a source for one version of a table: the latest version at opening."""
+    """Return a source for the version of a table that is the latest at opening."""
     kind, place = _kind_and_place(address)
     shown = without_passwords(address)
     try:
@@ -37,14 +37,16 @@ def lakehouse_source(address: str) -> Source:
     except ImportError as error:
         msg = f"{shown} needs the extra {kind!r}: pip install 'suffice[{kind}]'"
         raise InvalidParameterError(msg) from error
-    except Exception as error:  # errors of several libraries
+    except (
+        Exception
+    ) as error:  # several libraries raise errors here, without a common base class
         reason = without_passwords(str(error).splitlines()[0])
         msg = f"{shown} cannot be read as a table of {kind} ({reason}): check the address"
         raise InvalidInputError(msg) from error
 
 
 def _iceberg(place: str) -> pl.LazyFrame:
-    """Return the rows of a metadata file, or of a table named as catalog and table."""
+    """Return the rows of a table, named by its metadata file or as catalog and table."""
     from pyiceberg.catalog import load_catalog
 
     if find_spec("polars_iceberg") is None:  # otherwise polars would recommend it

@@ -1,4 +1,4 @@
-"""Files with column types: Parquet, Arrow IPC and JSON."""
+"""Files that store column types: Parquet, Arrow IPC and JSON."""
 
 import io
 import math
@@ -18,7 +18,7 @@ from suffice.data.text.table import scan_of_blocks
 from suffice.errors import InvalidInputError
 
 _NUMBERS = 6 << 20  # numbers read at a time: 48 MB
-_MOST_PIECES = 1024  # most pieces of one file
+_MOST_PIECES = 1024  # limit on the pieces of one file
 
 Format: TypeAlias = Literal["parquet", "arrow", "json", "json lines", "workbook"]
 
@@ -46,7 +46,7 @@ class TypedTable:
 
     @classmethod
     def of_lines(cls, head: bytes, label: str) -> Self:
-        """Return the table of JSON Lines that begin with ``head``."""
+        """Return the table of a stream of JSON Lines that begins with ``head``."""
         with reading(label):
             sample = pl.read_ndjson(io.BytesIO(head), infer_schema_length=None)
         return cls(label, sample, "json lines")
@@ -55,7 +55,8 @@ class TypedTable:
     def of_lines_in(cls, path: Path | str) -> Self:
         """Return the table of a file of JSON Lines."""
         with reading(str(path)):
-            # Read only the first lines: polars would parse later lines as if they were alike.
+            # Only the first lines are read here: given the whole file, polars would assume that
+            # later lines have the same keys and types.
             head = first_lines(path, SAMPLE_ROWS)
             if head.count(b"\n") < SAMPLE_ROWS:
                 return cls.of_lines(head, str(path))
@@ -98,9 +99,9 @@ class TypedTable:
         return rows.select(cast(columns))
 
     def _piece_size(self, path: Path | str, n_columns: int) -> tuple[int, int] | None:
-        """Return the rows and columns to read at a time; None lets polars decide."""
-        # polars reads ahead without limit. A piece is some row groups, or a part of a large
-        # one.
+        """Return the numbers of rows and columns to read at a time; None if polars decides."""
+        # polars reads ahead without limit, so files are read in pieces. A piece is several row
+        # groups, or a part of a large row group.
         n_rows = self.n_rows(path) or 0
         if n_rows * n_columns <= _NUMBERS:
             return None
@@ -122,7 +123,7 @@ class TypedTable:
         return scan_of_blocks(line_blocks(pieces), rows, self.label)
 
     def _refuse_new_keys(self, block: bytes) -> None:
-        """Raise for keys that do not occur in the first lines of a stream."""
+        """Raise if a line of a stream has a key that the first lines do not have."""
         keys = pl.scan_ndjson(io.BytesIO(block), infer_schema_length=None).collect_schema()
         for name in keys:
             if name not in self.sample.columns:
@@ -133,7 +134,7 @@ class TypedTable:
                 )
 
     def _types(self, columns: ColumnTypes) -> dict[str, ColumnType]:
-        """Return the types for parsing: numbers may widen to floats, others stay as sampled."""
+        """Return the types for parsing: those of the first rows, but floats for numbers."""
         types: dict[str, ColumnType] = {}
         for name in columns:
             types[original_of(name)] = self.sample.schema[original_of(name)]
@@ -159,7 +160,7 @@ def _scan_columns(path: Path | str | bytes, format: Format) -> pl.LazyFrame:
 
 
 def _slice(rows: pl.LazyFrame, start: int, n_rows: int, n_columns: int = 0) -> pl.DataFrame:
-    """Return some rows, a few columns at a time, because polars loads whole column chunks."""
+    """Return some rows, read a few columns at a time: polars loads whole column chunks."""
     names = rows.collect_schema().names()
     n_columns = max(n_columns, 8, math.ceil(len(names) / 16))
     parts = [names[at : at + n_columns] for at in range(0, len(names) or 1, n_columns)]
@@ -178,7 +179,7 @@ def _in_pieces(
     start: int,
     n_rows: int | None,
 ) -> Iterator[pl.DataFrame]:
-    """Yield ``n_rows`` rows (None: all) from ``start`` on, ``piece_rows`` at a time."""
+    """Yield ``n_rows`` rows from ``start`` on (None: all rows), ``piece_rows`` at a time."""
     stamp = stamp_of(str(path))
     left = math.inf if n_rows is None else n_rows
     while left > 0:

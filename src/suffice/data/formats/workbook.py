@@ -14,7 +14,7 @@ from suffice.errors import InvalidInputError, extra
 
 
 def workbook_table(path: Path | str, text: TextFormat) -> TypedTable:
-    """Return the first sheet of a workbook; its text is parsed as in text files."""
+    """Return the first sheet of a workbook as a table; its texts are parsed as in text files."""
     if is_url(path):
         raise InvalidInputError(
             f"{path} is a workbook on another machine: download it, or save the sheet as CSV"
@@ -45,7 +45,7 @@ def workbook_table(path: Path | str, text: TextFormat) -> TypedTable:
 
 
 def _with_typed_text(frame: pl.DataFrame, text: TextFormat) -> pl.DataFrame:
-    """Return the frame with numbers and dates that are written as text parsed."""
+    """Return the frame with numbers and dates parsed that the workbook stores as text."""
     words = frame.select(pl.selectors.string()).select(pl.all().str.strip_chars())
     if not words.width:
         return frame

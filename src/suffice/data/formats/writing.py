@@ -1,4 +1,4 @@
-"""Writing tables to files and objects, in the format given by the extension."""
+"""Write tables to files and remote objects, in the format that the extension gives."""
 
 import errno
 import os
@@ -18,7 +18,7 @@ from suffice.errors import InvalidParameterError
 from suffice.persistence.archive import NO_ROOM, replacing
 
 _FORMULA = r"^[=+\-@\t\r\n]"  # beginnings of cells that a spreadsheet evaluates
-# cells that it does not evaluate
+# cells with such a beginning that a spreadsheet does not evaluate
 _NUMBER = r"^[+\-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+\-]?[0-9]+)?$"
 
 Sink: TypeAlias = Callable[[pl.LazyFrame, IO[bytes] | str], object]
@@ -67,7 +67,7 @@ def with_escaped_formulas(frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def write_table(frame: pl.LazyFrame, path: str | Path) -> None:
-    """Write a lazy table in row order; if that fails, an existing file is left unchanged."""
+    """Write a lazy table in row order; after a failure, an existing file is unchanged."""
     sink = sink_of(path)
     if is_url(path):
         _write_object(frame, str(path), sink)
@@ -78,13 +78,16 @@ def write_table(frame: pl.LazyFrame, path: str | Path) -> None:
         except (pl.exceptions.ComputeError, OSError) as error:
             match = re.search(r"os error (\d+)", str(error))
             number = int(match[1]) if match else 0
-            if number not in (*NO_ROOM, errno.EPIPE):  # then reading failed, not writing
+            if number not in (
+                *NO_ROOM,
+                errno.EPIPE,
+            ):  # any other error comes from reading the rows
                 raise
             raise OSError(number, os.strerror(number), str(path)) from error
 
 
 def _write_object(frame: pl.LazyFrame, url: str, sink: Sink) -> None:
-    """Write an object via a local file; otherwise an error in the rows leaves half an object."""
+    """Write a remote object via a local file, so that a failure leaves no partial object."""
     with TemporaryDirectory() as folder:
         staged = Path(folder) / "rows.feather"
         write_table(frame, staged)

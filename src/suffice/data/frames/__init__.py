@@ -1,4 +1,4 @@
-"""Tables and arrays in memory, and tables in batches.
+"""Tables and arrays in memory, and tables that arrive in batches.
 
 The package may import ``columns``.
 """

@@ -21,13 +21,13 @@ from suffice.data.source import Source
 from suffice.errors import FeatureMismatchError, InvalidInputError
 from suffice.typing import Array, Labels, LabelsLike, RowsLike, WeightsLike
 
-_ROWS = 1 << 16  # rows of an array in one chunk
+_ROWS = 1 << 16  # number of rows of an array in one chunk
 
 Pair: TypeAlias = tuple[Any, ...]  # (X, y) or (X, y, sample_weight)
 
 
 def is_chunks(source: object) -> TypeGuard[Iterable[Any]]:
-    """Return whether this is an iterable of chunks, not a table or a name."""
+    """Return whether this is an iterable of chunks, rather than a table or a name."""
     if isinstance(source, (str, Path, np.ndarray)) or is_frame(source):
         return False
     if hasattr(source, "sample"):  # a Source, or a table of Ibis, Spark or Dask
@@ -38,7 +38,7 @@ def is_chunks(source: object) -> TypeGuard[Iterable[Any]]:
 
 
 def chunk_source(chunks: Iterable[object], label: str = "the iterable") -> Source:
-    """Return the source for chunks (X, y), or for frames."""
+    """Return the source for an iterable of chunks (X, y) or of frames."""
     rest = iter(chunks)
     first = next(rest, None)
     if first is None:
@@ -76,7 +76,7 @@ def _pair_source(pairs: Iterable[Any], label: str) -> Source:
 
 
 def frame_of_pair(pair: object, label: str) -> pl.DataFrame:
-    """Return a chunk as a frame: features, then labels, then weights if it has any."""
+    """Return a chunk as a frame: features, then labels, then weights if there are any."""
     if not isinstance(pair, tuple) or len(pair) not in (2, 3):
         msg = f"{label} must be (X, y), (X, y, sample_weight) or a frame"
         raise InvalidInputError(msg)
@@ -128,7 +128,7 @@ def as_columns(X: RowsLike, names: Sequence[str] | None = None) -> pl.DataFrame:
 
 
 def _unboxed(column: Array) -> list[object]:
-    """Return the values of an object column: missing values as None, numbers as floats."""
+    """Return the values of an object column; missing values become None, numbers floats."""
     values = [None if is_empty(v) else v for v in column.tolist()]
     if are_numbers(v for v in values if v is not None):  # integers are converted, too
         return [None if v is None else float(v) for v in values]
@@ -142,7 +142,7 @@ def _unused(name: str, taken: Sequence[str]) -> str:
 
 
 def array_chunks(X: RowsLike, y: LabelsLike, weight: WeightsLike = None) -> Iterator[Pair]:
-    """Yield the rows of arrays in chunks, so that no array is copied as a whole."""
+    """Yield the rows of arrays in chunks, which avoids a copy of a whole array."""
     table = Table.of(X, y, weight)
     is_plain = table.schema is None
     rows = table.x if is_plain else as_columns(X)
@@ -158,7 +158,7 @@ def array_chunks(X: RowsLike, y: LabelsLike, weight: WeightsLike = None) -> Iter
 
 
 def array_source(source: object, names: Sequence[str] | None) -> Source | None:
-    """Return an array, or chunks (X, y), as a source with named columns; None for other types."""
+    """Return the source for an array or chunks (X, y) with named columns; None for other types."""
     if isinstance(source, np.ndarray):
         starts = range(0, len(source), _ROWS)
         frames = (as_columns(source[start : start + _ROWS], names) for start in starts)

@@ -1,4 +1,4 @@
-"""pandas frames converted to polars without pyarrow, which a plain install lacks."""
+"""Convert pandas frames to polars without pyarrow, which may not be installed."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def is_pandas(source: object) -> bool:
 
 
 def from_pandas(frame: Any) -> pl.DataFrame:
-    """Return a pandas frame as a polars frame, missing values as null."""
+    """Return a pandas frame as a polars frame, with nulls for missing values."""
     if not all(isinstance(name, str) for name in frame.columns):
         msg = "the columns of the frame must be named by text: df.columns = df.columns.astype(str)"
         raise InvalidInputError(msg)
@@ -56,7 +56,7 @@ def _levels(categories: Any) -> pl.Series:
 
 
 def _time_type(dtype: str) -> str | None:
-    """Return the type to convert times to; polars has no times in seconds."""
+    """Return the type that times are converted to, because polars has no times in seconds."""
     if dtype == "datetime64[s]":
         return "datetime64[us]"
     if dtype == "timedelta64[s]":

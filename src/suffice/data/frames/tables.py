@@ -56,7 +56,7 @@ def batch_source(
 
 
 def arrow_source(source: Any) -> Source:
-    """Return the source for any object that exports an Arrow stream, even without batches."""
+    """Return the source for an object that exports an Arrow stream, which may be empty."""
     rows = pl.scan_arrow_c_stream(source)
     no_rows = rows.collect_schema().to_frame()
     return batch_source(chain([no_rows], batches_of(rows)), "the stream")
@@ -69,7 +69,7 @@ def is_frame(source: object) -> bool:
 
 
 def is_stream(source: object) -> bool:
-    """Return whether this is a stream of Arrow batches, not a table in memory."""
+    """Return whether this is a stream of Arrow batches, rather than a table in memory."""
     if not hasattr(source, "__arrow_c_stream__"):
         return False
     in_memory = hasattr(source, "num_rows") or isinstance(source, pl.DataFrame)
@@ -77,7 +77,7 @@ def is_stream(source: object) -> bool:
 
 
 def as_frame(frame: Any) -> pl.DataFrame | pl.LazyFrame:
-    """Return a pandas or pyarrow table, or an Arrow stream, as polars; lazy tables stay lazy."""
+    """Return a table or Arrow stream as a polars frame; lazy tables stay lazy."""
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
         return frame
     return from_pandas(frame) if is_pandas(frame) else pl.DataFrame(frame)
@@ -94,7 +94,7 @@ def scans_of(
     label: str,
     columns: ColumnTypes,
 ) -> list[Scan]:
-    """Return successive frames as one table with some of their columns."""
+    """Return successive frames as one table, with only the given columns."""
     no_rows = sample.clear().lazy().select(cast(columns))
     rows = (frame.select(cast(columns)) for frame in _alike(frames, sample, label))
     return [Scan(label, no_rows, batches=lambda _start, _n_rows: rows)]
@@ -105,15 +105,15 @@ def _alike(
     first: pl.DataFrame,
     label: str,
 ) -> Iterator[pl.DataFrame]:
-    """Yield frames with their columns in the order of the first; raise if columns differ."""
+    """Yield frames with their columns in the order of ``first``; raise if columns differ."""
     for at, frame in enumerate(frames):
         yield like_first(frame, first, f"batch {at} of {label}")
 
 
 def like_first(frame: pl.DataFrame, first: pl.DataFrame, label: str) -> pl.DataFrame:
-    """Return a frame with the columns of the first part; categoricals become text.
+    """Return a frame with the columns in the order of ``first``; categoricals become text.
 
-    The levels of a categorical may differ between parts.
+    The levels of a categorical may differ between frames, so that their codes would differ, too.
     """
     refuse_other_columns(first, frame, label)
     ordered = frame.select(map(exactly, first.columns))

@@ -1,4 +1,4 @@
-"""Usable rows of a source, in blocks of bounded memory.
+"""Load the usable rows of a source in blocks of bounded memory.
 
 The package may import ``columns``.
 """

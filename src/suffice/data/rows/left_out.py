@@ -1,4 +1,4 @@
-"""Unusable rows: counted and reported; an infinite number raises an error."""
+"""Count and report unusable rows; an infinite number raises an error."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,12 +17,12 @@ _MOST_NAMED = 5  # largest number of columns named in a warning
 
 @dataclass(frozen=True, slots=True)
 class RowsRead:
-    """Numbers of rows read and of unusable rows, with the columns that made them unusable."""
+    """Numbers of rows read and of unusable rows, with the columns that make rows unusable."""
 
     rows: int = 0
     unusable: int = 0
     by_column: Mapping[str, int] = field(default_factory=dict)
-    # rows with new levels, by category
+    # number of rows with a new level, by category
     new_levels: Mapping[str, int] = field(default_factory=dict)
 
     def __add__(self, other: Self) -> Self:
@@ -70,13 +70,13 @@ def require_rows(n_rows: int, label: str) -> None:
 
 
 def all_finite(x: Floats) -> bool:
-    """Return whether the sum of all numbers is finite; if so, every number is finite."""
+    """Return whether the sum of all numbers is finite, which means that every number is."""
     with np.errstate(invalid="ignore", over="ignore"):
         return bool(np.isfinite(x.sum()))
 
 
 def gaps_in(x: Floats, names: Sequence[str], *, allow_missing: bool) -> dict[str, int]:
-    """Return the number of unusable values by column, for columns that have any."""
+    """Return the number of unusable values of each column that has any."""
     unusable = np.isinf(x) if allow_missing else ~np.isfinite(x)
     counts = unusable.sum(axis=0).tolist()
     return {name: count for name, count in zip(names, counts, strict=True) if count}

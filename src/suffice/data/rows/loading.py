@@ -1,4 +1,4 @@
-"""Usable rows of a source as labelled tables, in blocks of bounded memory or all at once."""
+"""Load usable rows of a source as labelled tables, in blocks or all at once."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -38,13 +38,13 @@ _FEW_LABELS = 8
 class Chunk:
     """Usable rows as a labelled table, with their ids."""
 
-    table: Table  # with contiguous columns
+    table: Table  # the numbers of each column are contiguous in memory
     kept: pl.DataFrame  # ids and groups
     notations: Notations | None = None  # how numbers and dates are written in the text files
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The features as a frame, with levels as text."""
+        """The features as a frame; categories have their levels as text."""
         table = self.table
         if table.schema is None or table.indicators is None:
             return pl.DataFrame(table.x, schema=list(table.names or ()))
@@ -53,7 +53,7 @@ class Chunk:
             columns[number.name] = values
         for category, codes in zip(table.schema.categories, table.indicators.T, strict=True):
             levels = pl.Series([*category.values, None], dtype=pl.String)
-            # code −1 selects the last entry, which is null
+            # code −1, a missing level, selects the last entry, which is null
             columns[category.name] = levels.gather(codes)
         return pl.DataFrame({name: columns[name] for name in table.schema.names})
 
@@ -68,7 +68,7 @@ def encoded(labels: pl.Series) -> tuple[Labels, Codes]:
 
 
 def _distinct(labels: pl.Series) -> pl.Series:
-    """Return the sorted distinct labels (K,), which NumPy must be able to hold."""
+    """Return the sorted distinct labels (K,); raise if NumPy has no type for them."""
     distinct = labels.unique().sort()
     for label in distinct.filter(distinct.str.ends_with("\0")).head(1):
         raise InvalidInputError(
@@ -86,7 +86,7 @@ def _as_codes(labels: pl.Series) -> Codes:
 
 
 def _codes_among(labels: pl.Series, distinct: pl.Series) -> Codes | None:
-    """Return the code of each label (n,); None unless exactly the ``distinct`` labels occur."""
+    """Return the code of each label (n,); None unless the labels are exactly ``distinct``."""
     if len(distinct) > _FEW_LABELS:
         known = labels.cast(pl.Enum(distinct), strict=False)
         if known.null_count():
@@ -94,7 +94,7 @@ def _codes_among(labels: pl.Series, distinct: pl.Series) -> Codes | None:
         codes = _as_codes(known)
         occurs = np.bincount(codes, minlength=len(distinct)) > 0
         return codes if occurs.all() else None
-    # comparing all labels with each of a few is quicker than a search for each label
+    # comparing all labels with each of a few classes is quicker than a search for each label
     numbers = np.zeros(len(labels), np.uint8)  # code + 1, or 0 for any other label
     for number, label in enumerate(distinct, start=1):
         is_label = (labels == label).to_numpy()
@@ -110,13 +110,13 @@ class Part:
 
     pieces: Sequence[pl.DataFrame]
     block: Floats  # (features, rows or more)
-    first_row: int  # for messages
+    first_row: int  # number of the first row in messages
 
 
 class Loader:
-    """Converts frames to chunks in a few blocks of memory, which later chunks overwrite in turn.
+    """Converts frames to chunks in a few blocks of memory, which later chunks overwrite.
 
-    Threads may load parts side by side, unless the chunks add levels to the schema.
+    Threads may load parts at the same time, unless the chunks add levels to the schema.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Loader:
         self._schema = roles.schema  # includes the levels seen so far
         self._label = label
         self._next_row = first_row
-        # The distinct labels of the last chunk; the next chunk mostly has the same ones.
+        # The distinct labels of the last chunk, which the next chunk usually has, too.
         self._distinct: pl.Series | None = None
 
     def _empty_block(self, n_rows: int, device: Device | None) -> Floats:
@@ -143,13 +143,13 @@ class Loader:
         return np.empty(shape) if device is None else copied_quickly(shape, device)
 
     def part(self, pieces: Sequence[pl.DataFrame]) -> Part:
-        """Return the next frames with the memory to load them to; frames come in order."""
+        """Return the next frames and a block of memory for them; called in the order of rows."""
         part = Part(pieces, next(self._blocks), self._next_row)
         self._next_row += sum(piece.height for piece in pieces)
         return part
 
     def load(self, part: Part) -> tuple[Chunk, RowsRead]:
-        """Return the usable rows of consecutive frames, and the number of rows left out."""
+        """Return the usable rows of consecutive frames, and the numbers of rows left out."""
         pieces = part.pieces
         first_row = part.first_row
         x = self._filled(part)
@@ -185,7 +185,7 @@ class Loader:
         return self._chunk(others.filter(pl.Series(usable)), x[usable]), left_out
 
     def _with_merged_labels(self, others: pl.DataFrame) -> pl.DataFrame:
-        """Return the columns with merged labels, if the user asks for it."""
+        """Return the columns with merged labels, if the user asks for merging."""
         if self.roles.merge is None or self.roles.target is None:
             return others
         return others.with_columns(
@@ -201,7 +201,7 @@ class Loader:
         return block.T
 
     def _encoded(self, labels: pl.Series) -> tuple[Labels, Codes]:
-        """Return the same as ``encoded``, without a search for the labels of the last chunk."""
+        """Return the same as ``encoded``, but faster if the last chunk had the same labels."""
         distinct = self._distinct
         if labels.dtype != pl.String or distinct is None:
             return self._encoded_anew(labels)
@@ -216,7 +216,7 @@ class Loader:
         return classes, codes
 
     def _has_weight(self, others: pl.DataFrame) -> Flags:
-        """Return which rows have a weight other than zero; the others are ignored."""
+        """Return which rows have a weight other than zero; all other rows are ignored."""
         if self.roles.weight is None:
             return np.ones(others.height, bool)
         weights = values_of(others, self.roles.weight)
@@ -245,7 +245,7 @@ class Loader:
 
 
 def _columns_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Return some columns; ``frame.select`` would plan a query, which takes 0.3 ms."""
+    """Return some columns of a frame; ``frame.select`` would spend 0.3 ms on a query plan."""
     return pl.DataFrame({name: frame.get_column(name) for name in names})
 
 
@@ -258,7 +258,7 @@ def _has_value(column: pl.Series) -> Flags:
 
 
 def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a source in the reader's own batches, in order; files are read ahead."""
+    """Yield the rows of a source in the reader's batches, in order; files are read ahead."""
     columns = roles.columns(source.sample)
     checked = (*roles.guessed_ids, *roles.free_texts)
     added = [name for name in checked if name not in columns]
@@ -271,7 +271,7 @@ def frames_of(source: Source, roles: Roles) -> Iterator[pl.DataFrame]:
 
 def blocks_of(frames: Iterable[pl.DataFrame], n_rows: int) -> Iterator[list[pl.DataFrame]]:
     """Yield the rows as lists of frames with ``n_rows`` rows in total; the last has fewer."""
-    # Equal blocks make the sums independent of the reader's batches.
+    # Blocks of equal size make the sums independent of the reader's batches.
     pieces: list[pl.DataFrame] = []
     n_wanted = n_rows
     for frame in frames:
@@ -325,10 +325,10 @@ def load_rows(
     groups: str | None = None,
     spelt: Sequence[str] = (),
 ) -> Chunk:
-    """Return numbers, labels, weights, ids and groups of all usable rows, in order.
+    """Return all usable rows of a source as one chunk, in order.
 
-    If there are no ids, the column ``numbered`` holds row numbers from 0. ``kept`` also holds the
-    columns ``spelt``, as they are spelt in the source.
+    If there are no ids, the column named ``numbered`` has row numbers, counted from 0. ``kept``
+    also has the columns ``spelt``, in their original spelling.
     """
     ids = roles.kept
     also = (*(() if groups is None else (groups,)), *spelt)
@@ -358,7 +358,7 @@ def require_classes(classes: Labels, n_rows: int, roles: Roles, label: str) -> N
 
 
 def notations_of(source: Source, roles: Roles) -> Notations | None:
-    """Return how text files write the feature columns; None for other sources."""
+    """Return the notation of the feature columns in text files; None for other sources."""
     numbers = {
         name: source.notations[name] for name in roles.numbers if name in source.notations
     }

@@ -1,4 +1,4 @@
-"""Database tables, summed inside the database or streamed out, through Ibis.
+"""Database tables, which Ibis sums inside the database or streams out.
 
 The package may import ``rows`` and ``sums``.
 """

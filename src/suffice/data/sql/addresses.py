@@ -1,4 +1,4 @@
-"""Database addresses: the connection, and its table or query."""
+"""Open a table or query at the address of a database."""
 
 import re
 import weakref
@@ -122,7 +122,7 @@ def _connected(address: str, shown: str) -> Backend:
 
 
 def without_secret(text: str, address: str) -> str:
-    """Return a message, replaced if it may contain part of the address's password."""
+    """Return a message, or a general text if it may contain part of the address's password."""
     match = _PASSWORD.search(address)
     if match is None:
         return text

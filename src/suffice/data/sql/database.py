@@ -46,7 +46,7 @@ _LOG = logging.getLogger("suffice")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableSource:
-    """The rows of an Ibis table, which may be any table or query."""
+    """An Ibis table, which may be a table or a query, as a source of rows."""
 
     label: str
     table: Expression
@@ -98,7 +98,7 @@ class TableSource:
 
     def summed(self, roles: Roles, settings: SumSettings, report: RowsDone) -> Summed:
         """Return the sums of all usable rows, from the database or from streamed rows."""
-        # Databases sum complete numeric columns; anything else, such as levels, needs the rows.
+        # Databases can sum complete numeric columns only; levels, for example, need the rows.
         if settings.device is not None:
             only_from_rows = "sums on a device"
         elif settings.fourth:
@@ -117,7 +117,7 @@ class TableSource:
         return sums_of_frames(frames, roles, settings, self.label, report=report)
 
     def _chosen_place(self, roles: Roles, only_from_rows: str) -> Place:
-        """Return where to sum; log the reason."""
+        """Return where to sum the rows, and log the reason."""
         place, reason = place_for(
             self.place, engine_of(self.backend), len(roles.features), only_from_rows
         )
@@ -126,7 +126,7 @@ class TableSource:
         return place
 
     def _exact_from_rows(self, roles: Roles, settings: SumSettings) -> str:
-        """Return the kind of exact sums that needs the rows, or an empty text."""
+        """Return which part of exact sums needs the rows, as text; empty if none does."""
         if self.place != "database":
             return "exact sums"
         if roles.weight is not None:
@@ -163,7 +163,7 @@ class TableSource:
         )
 
     def _summed_inside(self, roles: Roles, settings: SumSettings) -> tuple[Summed, str]:
-        """Return the sums that the database computed, and what it could not sum."""
+        """Return the sums that the database computed, and a text on what it could not sum."""
         self._refuse_text(roles.features)
         engine = engine_of(self.backend)
         sums = self._table_sums(roles, settings)
@@ -217,7 +217,7 @@ class TableSource:
 
 
 def _sampled(backend: Backend, table: Expression, label: str) -> pl.DataFrame:
-    """Return the first rows; columns that cannot be read here become bytes."""
+    """Return the first rows; columns of types without an equivalent become bytes."""
     rows = table.limit(SAMPLE_ROWS)
     readable: dict[str, pl.Series] = {}
     try:
@@ -237,7 +237,7 @@ def _sampled(backend: Backend, table: Expression, label: str) -> pl.DataFrame:
 
 
 def _only_from_rows(roles: Roles, sample: pl.DataFrame) -> str:
-    """Return why the database cannot sum these columns, judging from the first rows."""
+    """Return why the database cannot sum these columns, according to the first rows."""
     if roles.schema is not None and roles.schema.categories:
         return f"levels of {quoted([c.name for c in roles.schema.categories], 5)}"
     dates = [name for name in roles.features if is_date(sample.schema[name])]

@@ -1,4 +1,4 @@
-"""The peculiarities of each database engine."""
+"""Limits and special functions of each database engine."""
 
 import io
 import threading
@@ -17,8 +17,8 @@ from suffice.data.source import ColumnType
 from suffice.data.sql.files import sqlite_file
 from suffice.errors import InvalidInputError, InvalidParameterError
 
-_BYTES = 1 << 23  # bytes of text parsed at a time
-_FETCHED = 1 << 13  # rows of SQLite fetched at a time, which fit in the cache
+_BYTES = 1 << 23  # number of bytes of text parsed at a time
+_FETCHED = 1 << 13  # number of rows fetched from SQLite at a time, which fit into the cache
 
 # Types of Ibis, an optional dependency.
 Backend: TypeAlias = Any
@@ -47,14 +47,15 @@ class Engine:
     """Limits and special functions of an engine; the defaults suit an unknown engine."""
 
     max_outputs: int = 1000  # most columns of a query's result
-    widest_sums: int = 50  # with more features, streaming rows out is faster; 0: always
-    # Lets several queries see the same rows.
+    # most features for which sums in the database are faster than streaming; 0 if they never are
+    widest_sums: int = 50
+    # Makes several queries see the same rows.
     session: Callable[[Backend], AbstractContextManager[None]] = _no_session
-    # Yields the rows of a query; None: Ibis does it.
+    # Yields the rows of a query; None if Ibis yields them.
     batches: Callable[[Backend, Expression, int], Iterator[pl.DataFrame]] | None = None
     # Returns a function that opens a connection in the thread that calls it.
     backend_of_thread: Callable[[Backend], Callable[[], Backend]] = _same_in_every_thread
-    # Whether a cell does not have its column's type; None if this cannot happen.
+    # Returns whether a cell has another type than its column; None if this cannot happen.
     is_misplaced: Callable[[Expression], Expression] | None = None
 
 
@@ -64,7 +65,7 @@ def place_for(
     n_features: int,
     only_from_rows: str = "",
 ) -> tuple[Place, str]:
-    """Return where to sum, and why; ``only_from_rows`` names what needs the rows."""
+    """Return where to sum, and why; ``only_from_rows`` is a text on what needs the rows."""
     if only_from_rows and place == "database":
         msg = f"{only_from_rows} cannot be summed inside a database: use on='local'"
         raise InvalidParameterError(msg)
@@ -72,7 +73,8 @@ def place_for(
         return place, "set by the user"
     if only_from_rows:
         return "local", f"{only_from_rows} are summed from rows"
-    # The database interprets d² / 2 products, our loops are compiled. So wide tables are streamed.
+    # Wide tables are streamed, because the database interprets d² / 2 products, whereas loops here
+    # are compiled.
     if not engine.widest_sums:
         return "local", "rows leave this engine without a copy, so that is quicker"
     if n_features > engine.widest_sums:
@@ -94,7 +96,7 @@ def frames_of_query(backend: Backend, rows: Expression, n_rows: int) -> Iterator
     """Yield the rows of an expression in frames of about ``n_rows``, in bounded memory."""
     engine = engine_of(backend)
     if engine.batches is not None:
-        # Ibis would use a cursor, for which PostgreSQL uses only one processor.
+        # Ibis would use a cursor, which PostgreSQL serves with one processor only.
         yield from engine.batches(backend, rows, n_rows)
         return
     for name, dtype in rows.schema().items():
@@ -114,7 +116,7 @@ def frames_of_query(backend: Backend, rows: Expression, n_rows: int) -> Iterator
 
 @contextmanager
 def _one_snapshot(backend: Backend) -> Iterator[None]:
-    """Let several queries see the same rows of PostgreSQL, without just-in-time compilation."""
+    """Make several queries see the same rows of PostgreSQL, without just-in-time compilation."""
     # Compiling a thousand sums takes longer than it saves.
     import psycopg
 
@@ -134,7 +136,7 @@ def _one_snapshot(backend: Backend) -> Iterator[None]:
 
 
 def _copied(backend: Backend, rows: Expression, n_rows: int) -> Iterator[pl.DataFrame]:
-    """Yield rows of PostgreSQL by COPY, three times as fast as a cursor and equally exact."""
+    """Yield rows of PostgreSQL by COPY, which is three times as fast as a cursor."""
     schema = dict(pl.DataFrame(rows.schema().to_pyarrow().empty_table()).schema)
     connection = backend.con
     copy = f"COPY ({backend.compile(rows)}) TO STDOUT (FORMAT CSV)"
@@ -175,7 +177,7 @@ def _parsed(text: bytes, schema: dict[str, pl.DataType]) -> pl.DataFrame:
 
 
 def _values_of_text(column: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Return text as Booleans or times if the type says so; other text is unchanged."""
+    """Return text as Booleans or times if that is the type; other text is unchanged."""
     if dtype == pl.Boolean:
         return column == "t"
     if dtype not in (pl.Date, pl.Datetime):
@@ -187,7 +189,7 @@ def _values_of_text(column: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def _fetched(backend: Backend, rows: Expression, n_rows: int) -> Iterator[pl.DataFrame]:
-    """Yield rows of SQLite in blocks; Ibis would load all and turn integers into floats."""
+    """Yield rows of SQLite in blocks; Ibis would load all rows and make integers floats."""
     types = rows.schema()
     with closing(backend.con.execute(backend.compile(rows))) as cursor:
         while True:
@@ -203,7 +205,7 @@ def _fetched(backend: Backend, rows: Expression, n_rows: int) -> Iterator[pl.Dat
 
 
 def _stored(values: Sequence[object], name: str, dtype: IbisType) -> pl.Series:
-    """Return cells of SQLite as a column; each cell has its own type, which must fit the column."""
+    """Return cells of SQLite as a column; raise if the type of a cell does not fit the column."""
     kinds = {type(value) for value in values if value is not None}
     if dtype.is_string():
         if bytes in kinds:
@@ -251,7 +253,7 @@ def _from_any_thread(backend: Backend) -> Callable[[], Backend]:
                 "a table in the memory of SQLite cannot be streamed: write the table to a file"
             )
             raise InvalidInputError(msg)
-        # The writer of predictions may request batches from other threads, one at a time.
+        # The writer of predictions may request batches from several threads, though one at a time.
         return type(backend).from_connection(sqlite_file(Path(path)))
 
     return connection
@@ -264,13 +266,13 @@ def _is_text_or_blob(column: Expression) -> Expression:
 _ENGINES = {
     "duckdb": Engine(max_outputs=3000, widest_sums=0),
     "postgres": Engine(
-        max_outputs=1600,  # its limit is 1664
+        max_outputs=1600,  # PostgreSQL's limit is 1664
         widest_sums=30,
         session=_one_snapshot,
         batches=_copied,
     ),
     "sqlite": Engine(
-        max_outputs=1900,  # its limit is 2000
+        max_outputs=1900,  # SQLite's limit is 2000
         widest_sums=10,
         batches=_fetched,
         backend_of_thread=_from_any_thread,

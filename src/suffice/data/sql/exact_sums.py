@@ -1,4 +1,4 @@
-"""Exact sums of a table, computed by its database with integers."""
+"""Exact sums of a table, which its database computes with integers."""
 
 import functools
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ _ROUND = 1.5 * 2.0**52  # adding and subtracting it rounds to an integer, half t
 
 @dataclass(frozen=True, eq=False)
 class ExactTableSums(TableSums):
-    """The usable rows of a table, summed on a grid; the pilots are the origins of the grid."""
+    """The usable rows of a table, summed on a grid; ``pilots`` are the origins of the grid."""
 
     grid: RoundingGrid
 
@@ -65,7 +65,7 @@ class ExactTableSums(TableSums):
 
     def _check_arithmetic(self) -> None:
         """Raise unless the engine parses numbers and rounds like 64-bit floats."""
-        # some engines parse 2.5 as a decimal number, unless a float is added to it
+        # adding a float zero makes 2.5 a float in engines that parse it as a decimal number
         zero = self.table.count().cast("float64") * 0.0
         given = [*self.grid.origins.tolist(), *np.ldexp(1.0, -self.grid.exponents).tolist()]
         columns = {f"n{j}": zero + number for j, number in enumerate(given)}

@@ -1,4 +1,4 @@
-"""Database files opened read-only, without access to any other file."""
+"""Open database files read-only, without access to any other file."""
 
 import sqlite3
 from pathlib import Path
@@ -17,8 +17,8 @@ _DUCKDB_SETTINGS = {
 def duckdb_file(path: Path) -> Any:
     """Return an Ibis connection to a DuckDB file that can read only this file."""
     ibis = extra("ibis", "sql", "a database")
-    # In DuckDB, disabled external access cannot be enabled again. Other settings cannot be locked,
-    # because Ibis sets the time zone of every connection, and connections to a file share settings.
+    # Once disabled, external access cannot be enabled again in DuckDB. Other settings are not
+    # locked: connections to a file share them, and Ibis sets the time zone of every connection.
     backend: Any = ibis.duckdb.connect(path, read_only=True, **_DUCKDB_SETTINGS)
     return backend
 
@@ -26,7 +26,7 @@ def duckdb_file(path: Path) -> Any:
 def sqlite_file(path: Path) -> sqlite3.Connection:
     """Return a connection to a SQLite file, usable in any thread, that can read only this file."""
     uri = f"{path.absolute().as_uri()}?mode=ro"
-    # Any thread may close it during garbage collection. Extensions are disabled by default.
+    # Garbage collection may close the connection in any thread. Extensions are disabled by default.
     connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
     # views and triggers in the file may not call functions with side effects
     connection.execute("PRAGMA trusted_schema = OFF")
@@ -35,7 +35,7 @@ def sqlite_file(path: Path) -> sqlite3.Connection:
 
 
 def _only_reading(action: int, argument: str | None, *_: str | None) -> int:
-    """Return SQLITE_DENY for actions that open other files or lift restrictions, else SQLITE_OK."""
+    """Return SQLITE_DENY for actions that open other files or lift limits, else SQLITE_OK."""
     if action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH):
         return sqlite3.SQLITE_DENY
     is_reopened = (argument or "").lower() in ("trusted_schema", "writable_schema")

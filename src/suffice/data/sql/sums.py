@@ -1,4 +1,4 @@
-"""Sums of a table, computed by its database: usable rows, queries and results."""
+"""Sums of the usable rows of a table, which its database computes."""
 
 import functools
 import operator
@@ -35,11 +35,11 @@ ROWS = "n_rows"
 SEEN = "n_seen"  # number of rows with positive weight
 WEIGHT = "weight"
 NEGATIVE = "n_negative"  # number of negative weights
-_MOST_LOST = 1e4  # limit on w δ² / S, below which cancellation costs few digits
+_MOST_LOST = 1e4  # largest w δ² / S for which cancellation costs few digits
 
 
 def pilots_of(sample: pl.DataFrame, features: Sequence[str]) -> Floats:
-    """Return the median of each feature, (d,), which is within σ of its mean."""
+    """Return the median of each feature (d,), which is at most σ away from the mean."""
     pilots = []
     for name in features:
         x = np.asarray(sample.get_column(name).to_numpy(), np.float64)
@@ -56,21 +56,22 @@ def as_float(column: Expression) -> Expression:
 
 
 def is_finite(column: Expression) -> Expression:
-    """Return whether a value is a finite number; NULL and NaN are in no interval."""
+    """Return whether a value is finite, by comparison with an interval that excludes NaN."""
     return as_float(column).between(-MAX, MAX)
 
 
 def is_infinite(column: Expression) -> Expression:
     """Return whether a value is infinite."""
     x = as_float(column)
-    # NaN passes neither test, whichever way the engine sorts it.
+    # Engines sort NaN below or above all numbers; it passes neither test.
     return (x < -MAX) | (-x < -MAX)
 
 
 def label_of(column: Expression, sample: pl.DataFrame, name: str) -> Expression:
     """Return the label column as integers, Booleans or text."""
     if kind_of_type(sample.schema[name]) != NUMBER:
-        # Appending an empty text removes the collation, which could equate different labels.
+        # Appending an empty text removes the collation, under which different labels could be
+        # equal.
         return column.cast("string") + ""
     return column.cast("float64") if column.type().is_decimal() else column
 
@@ -82,9 +83,9 @@ def _not(condition: Expression) -> Expression:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ClassSums:
-    """Sums of each class about the pilots, or about its own centre."""
+    """Sums of each class about the pilots, or about a centre of the class."""
 
-    answer: pl.DataFrame  # the database's result, a row for each class
+    answer: pl.DataFrame  # result of the database, with a row for each class
     weights: Floats  # Σ w  (K,)
     offsets: Floats  # δ = Σ w z / w  (K, d)
     squares: Floats  # Σ w z²  (K, d)
@@ -98,7 +99,7 @@ class _ClassSums:
         storage: Storage,
         pooled: pl.DataFrame | None,
     ) -> "_ClassSums":
-        """Return the sums in a result; ``pooled`` holds the products over all classes."""
+        """Return the sums in a result; ``pooled`` has the products of all classes together."""
         weights = _numbers(answer, [WEIGHT])[:, 0]
         squares = _numbers(answer, [f"q{j}_{j}" for j in range(d)])
         firsts = _numbers(answer, [f"s{j}" for j in range(d)])
@@ -111,7 +112,7 @@ class _ClassSums:
 
     def keeps_digits(self) -> bool:
         """Return whether all spreads S = Σ w z² − w δ² keep enough digits."""
-        # an overflow raises an error later, by column
+        # a later check raises an error for an overflow, with the name of the column
         with np.errstate(over="ignore", invalid="ignore"):
             lost = self.weights[:, None] * self.offsets**2
             left = self.squares - lost
@@ -142,7 +143,7 @@ def _numbers(frame: pl.DataFrame, names: Sequence[str]) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class TableSums:
-    """The usable rows of a table, summed about pilots inside the database."""
+    """The usable rows of a table, summed in the database about pilots: values near the means."""
 
     table: Expression
     roles: Roles
@@ -167,7 +168,7 @@ class TableSums:
 
     @functools.cached_property
     def recentred_rows(self) -> Expression:
-        """The same rows with z measured from a centre c of their class; c is a column, too."""
+        """``rows`` with z = x − pilot − c for a centre c of each class, and the columns c."""
         rows = self.rows
         d = len(self.pilots)
         # c = (min z + max z) / 2 is the same in every query, and exact if z is constant
@@ -214,8 +215,8 @@ class TableSums:
         return Summed(moments, RowsRead(n_rows, n_rows - n_usable, gaps))
 
     def _moments(self, storage: str) -> tuple[Moments, int]:
-        # The first rows give a pilot. If it is many standard deviations from a class mean, the sums
-        # are computed again about the centre of each class.
+        # The first rows give the pilots. If a pilot is many standard deviations away from a class
+        # mean, the sums are computed again about a centre of each class.
         n_classes = 1
         if storage == "auto":
             labels = self.rows.group_by(LABEL).aggregate(n=self.rows.count())
@@ -250,7 +251,7 @@ class TableSums:
         return int(self.ask(rows.aggregate(n=rows.count()))["n"][0])
 
     def _class_sums(self, storage: Storage, rows: Expression) -> _ClassSums:
-        """Return Σ w z, Σ w z², and the products Σ w z z' that ``storage`` needs, by class."""
+        """Return Σ w z, Σ w z², and the products Σ w z z' for ``storage``, of each class."""
         d = len(self.pilots)
         outputs: dict[str, Expression] = {}
         for j in range(d):
@@ -286,7 +287,7 @@ class TableSums:
         *,
         by_class: bool,
     ) -> pl.DataFrame:
-        """Return a result from as few queries as possible; raise if their row counts differ."""
+        """Return the outputs from as few queries as possible; raise if their row counts differ."""
         answers: list[pl.DataFrame] = []
         grouped = rows.group_by(LABEL) if by_class else rows
         counts = self._counts(rows)
@@ -310,13 +311,13 @@ class TableSums:
             raise DatabaseError(msg)
 
     def _gaps(self) -> dict[str, int]:
-        """Return the number of missing or infinite cells by column, for columns that have any."""
+        """Return the number of missing or infinite cells of each column that has any."""
         lacking = {name: _not(self._has_value(name)) for name in self._needed}
         return self._counted(lacking)
 
     def _refuse_infinite(self, gaps: Mapping[str, int]) -> None:
         """Raise if a column with unusable cells contains an infinite number."""
-        # Columns that allow missing numbers are summed from rows later, with an error by row.
+        # Columns with allowed missing numbers are summed from rows later; that error names the row.
         from_rows = self.roles.features if self.roles.allow_missing else ()
         suspects = [n for n in gaps if n not in from_rows and self._may_be_infinite(n)]
         infinite = self._counted({name: is_infinite(self.table[name]) for name in suspects})
@@ -327,7 +328,7 @@ class TableSums:
             )
 
     def _counted(self, conditions: Mapping[str, Expression]) -> dict[str, int]:
-        """Return the number of rows in which each condition holds, if any."""
+        """Return the number of rows in which each condition holds, unless it is 0."""
         outputs = {}
         for j, condition in enumerate(conditions.values()):
             outputs[f"g{j}"] = condition.cast("int32").sum()
@@ -388,7 +389,7 @@ def parts(
     outputs: Mapping[str, Expression],
     size: int,
 ) -> Iterator[dict[str, Expression]]:
-    """Yield the outputs in groups of at most ``size``; one empty group if there are none."""
+    """Yield the outputs in groups of at most ``size``; without outputs, one empty group."""
     names = list(outputs)
     for start in range(0, max(len(names), 1), size):
         yield {name: outputs[name] for name in names[start : start + size]}

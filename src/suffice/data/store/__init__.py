@@ -1,4 +1,4 @@
-"""Sums of partitions, stored separately; any selection of them gives a model in milliseconds.
+"""A store of sums by partition; any selection of partitions gives a model in milliseconds.
 
 The package may import ``summarize``.
 """

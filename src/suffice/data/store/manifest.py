@@ -1,4 +1,4 @@
-"""The manifest of a store: its entries, the log of changes, and which files are new."""
+"""The manifest of a store, which lists its entries and logs all changes."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _REQUESTS = 16  # simultaneous requests for the stamps of files
 
 
 class FileStamp(NamedTuple):
-    """A file that was counted, with the means to recognise it."""
+    """Size, time and content of a file whose rows were added, to recognise the file later."""
 
     address: str
     size: int
-    changed: int | str  # time in nanoseconds, or the tag of an object in a store
-    content: str = ""  # SHA-256 of the content, or the tag
+    changed: int | str  # time of change in nanoseconds, or the tag of a remote object
+    content: str = ""  # SHA-256 of the content, or the tag of a remote object
 
     @classmethod
     def of(cls, path: str) -> FileStamp:
@@ -57,7 +57,7 @@ class FileStamp(NamedTuple):
         return cls(address, size, changed, content)
 
     def is_same(self, other: FileStamp) -> bool:
-        """Return whether the file is unchanged, judging by its stamp."""
+        """Return whether two stamps say that the file is unchanged."""
         return self[:3] == other[:3]
 
     def with_content(self) -> FileStamp:
@@ -85,7 +85,7 @@ class Entry:
 
     @property
     def key(self) -> str:
-        """Sort key of entries, independent of file names; no key is a prefix of another."""
+        """Sort key of entries, independent of file names. No key is a prefix of another key."""
         return f"{self.partition}\0{self.digest}{self.file.content if self.file else '':64}"
 
     @property
@@ -134,7 +134,7 @@ class Entry:
 
 
 class _Change(TypedDict):
-    """The fields of every log record."""
+    """The fields that every record of the log has."""
 
     when: str
     who: str
@@ -144,13 +144,13 @@ class _Change(TypedDict):
     before: list[str]  # digests of the partition's entries before the change
     after: list[str]
     rows: list[int]  # number of rows before and after the change
-    withdrawn: list[str]  # content digests of withdrawn files
+    withdrawn: list[str]  # content digests of the files that the change withdrew
 
 
 class Record(_Change, total=False):
-    """One change of a store: who made it, when and why, and the entries before and after."""
+    """One change of a store: who made it, when, why, and the entries before and after."""
 
-    receipt: dict[str, Any]  # for rows removed from exact sums
+    receipt: dict[str, Any]  # present if rows were removed from exact sums
 
 
 def _entries_from(header: Mapping[str, Any]) -> tuple[Entry, ...]:
@@ -181,26 +181,29 @@ def _record_from(text: bytes) -> Record:
 class Changes:
     """New files of a partition, and the contents of all its files."""
 
-    new: list[FileStamp] = field(default_factory=list)  # files not counted yet
+    new: list[FileStamp] = field(
+        default_factory=list
+    )  # files that the store does not have yet
     # content digest of each file, by address
     contents: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The entries of a store, sorted by key, and the log of all changes, stored as JSON."""
+    """The entries of a store sorted by key, and the log of all changes; stored as JSON."""
 
     entries: tuple[Entry, ...] = ()
     records: tuple[bytes, ...] = ()
 
     @classmethod
     def read(cls, place: Place, *, begin: bool = False) -> Manifest:
-        """Return the manifest of a store, checked for completeness; ``begin`` creates it."""
+        """Return the checked manifest of a store; ``begin`` creates it if the store is new."""
         content = place.get(_NAME)
         if content is None and not place.names("objects"):
             if begin:
                 manifest = cls()
-                # written before any object, so that the loss of the manifest is noticed
+                # the manifest is written before any object: objects without a manifest then mean a
+                # loss
                 manifest._write(place)
                 return manifest
             raise InvalidInputError(
@@ -227,7 +230,7 @@ class Manifest:
         return cls(entries, tuple(records))
 
     def _write(self, place: Place) -> None:
-        """Replace the manifest in the store, which commits the change."""
+        """Write the manifest to the store, which commits the change."""
         header = {
             "suffice": "store",
             "format": _FORMAT,
@@ -285,7 +288,7 @@ class Manifest:
         *,
         warns: bool = False,
     ) -> dict[str, Changes]:
-        """Return the new files of each partition; raise if another partition counts one of them.
+        """Return the new files of each partition; raise if another partition has one of them.
 
         With ``warns``, a warning names files that were withdrawn earlier.
         """

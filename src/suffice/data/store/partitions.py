@@ -15,7 +15,7 @@ NamesOfFiles: TypeAlias = str | Path | Sequence[str | Path]  # paths, globs, fol
 
 
 def are_files(data: object) -> TypeGuard[NamesOfFiles]:
-    """Return whether the data are paths, globs or URLs of files, not rows or sums."""
+    """Return whether the data are names of files (paths, globs, URLs), not rows or sums."""
     names = _names(data)
     return bool(names) and all(_is_file(name) for name in names)
 
@@ -37,7 +37,7 @@ def _names(data: object) -> Sequence[str | Path]:
 
 
 def by_partition(data: object, partition: str | None) -> Mapping[str, Any]:
-    """Return the data of each partition: of the named one, or files grouped by their folders."""
+    """Return the data of each partition: the named one, or files grouped by hive folders."""
     if partition:
         return {partition: data}
     if partition == "" or not are_files(data):
@@ -52,7 +52,7 @@ def by_partition(data: object, partition: str | None) -> Mapping[str, Any]:
 
 
 def partition_of(path: str) -> str:
-    """Return the hive folders of a file, or else its name without extension."""
+    """Return the partition of a file: its hive folders, or else its name without extension."""
     place = Path(path)
     hive_folders = [folder for folder in place.parts[:-1] if "=" in folder]
     if hive_folders:

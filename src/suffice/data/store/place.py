@@ -1,6 +1,7 @@
-"""Where a store keeps its contents: named byte strings, replaced atomically by one writer.
+"""The place of a store: a folder or database table with named byte strings.
 
-In a folder each put is atomic; in a database all puts of a writer are. Readers never wait.
+One writer at a time replaces byte strings, and readers never wait. In a folder, each put is atomic.
+In a database, all puts of a writer together are atomic.
 """
 
 import fcntl
@@ -21,7 +22,8 @@ from suffice.persistence.links import followed
 
 _TABLE = "suffice_moments"  # default table name
 _PATIENCE = 60.0  # seconds that a writer waits for other writers
-_UNFINISHED = r"\.[0-9a-f]{16}\.tmp"  # ending of the temporary names that `replacing` gives
+# ending of the names of temporary files that `replacing` writes
+_UNFINISHED = r"\.[0-9a-f]{16}\.tmp"
 # names that a store creates in each of its folders; it leaves all other files alone
 _NAMES = {
     "": re.compile("manifest"),
@@ -37,7 +39,7 @@ _NAMES_UNFINISHED = {
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """Files in a folder, replaced by renaming; the system releases the lock of a dead process."""
+    """Byte strings as files of a folder, which are replaced by renaming."""
 
     path: Path
 
@@ -59,7 +61,8 @@ class _Folder:
         root.mkdir(parents=True, exist_ok=True)
         with (self.path / "lock").open("ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            for folder, pattern in _NAMES_UNFINISHED.items():  # left by killed writers
+            # temporary files that killed writers left
+            for folder, pattern in _NAMES_UNFINISHED.items():
                 for name in self._files(folder, pattern):
                     (self.path / folder / name).unlink()
             yield self
@@ -109,11 +112,11 @@ class _Connection(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Names and bytes in rows of a database table, with the methods of a folder."""
+    """Byte strings as rows of a database table."""
 
     address: str
     table: str
-    # opens a connection for a writer (True) or a reader
+    # opens a connection, for a writer if the argument is True, else for a reader
     connect: Callable[[bool], _Connection]
     error: type[Exception]  # the driver's base error
     placeholder: str  # the driver's placeholder for a parameter
@@ -136,7 +139,7 @@ class _Rows:
                 yield replace(self, connection=connection)
         except self.error as error:
             reason = without_secret(" ".join(str(error).split()), self.address)
-            # Without its cause, whose traceback could contain the password.
+            # The cause is dropped, because its traceback could contain the password.
             raise DatabaseError(
                 f"the store {self.label} cannot be used ({reason}): check the address"
             ) from None
@@ -190,7 +193,7 @@ def place_of(where: str | Path) -> Place:
         )
     if address.startswith("sqlite:"):
         return _sqlite(address, _quoted(table))
-    # PostgreSQL lowers names without quotes
+    # PostgreSQL converts names without quotes to lower case
     return _postgres(address, _quoted(table.lower()))
 
 
@@ -203,7 +206,8 @@ def _sqlite(address: str, table: str) -> _Rows:
     file = Path(address.removeprefix("sqlite:").removeprefix("//"))
 
     def connect(write: bool) -> sqlite3.Connection:  # noqa: FBT001
-        # Not read-only, because a reader may have to roll back the work of a killed writer.
+        # A reader does not open the file read-only, because it may have to roll back a killed
+        # writer.
         uri = f"{file.absolute().as_uri()}?mode={'rwc' if write else 'rw'}"
         return sqlite3.connect(uri, _PATIENCE, isolation_level=None, uri=True)
 

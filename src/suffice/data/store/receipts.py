@@ -1,4 +1,4 @@
-"""Receipts of a store: the rows that each withdrawal removed from the total, and their check."""
+"""Receipts for the rows that each withdrawal removed from a store, and their check."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class StoredReceipt:
     partition: str
     why: str
     receipt: Receipt
-    is_checked: bool  # whether the store still has all remaining sums and they agree
+    # whether it was checked against all sums that remained, which the store must still have
+    is_checked: bool
 
 
 def receipt_of(
@@ -33,10 +34,9 @@ def receipt_of(
 ) -> Receipt | None:
     """Return the receipt for replacing the entries of a partition.
 
-    ``entries`` are the new entries; their sums are already in the place.
-
-    None if nothing is withdrawn, if sums are not exact, or if some new rows of the partition were
-    not among its old rows.
+    ``entries`` are the new entries, whose sums are already in the place. The result is None if
+    nothing is withdrawn, if sums are not exact, or if some new rows of the partition were not among
+    its old rows.
     """
     withdrawn = [entry for entry in manifest.of(partition) if entry not in entries]
     if not withdrawn:
@@ -55,9 +55,10 @@ def receipt_of(
 
 
 def checked_receipts(place: Place, manifest: Manifest) -> list[StoredReceipt]:
-    """Return the receipts of a store, oldest first; raise if one does not match."""
+    """Return the receipts of a store, oldest first; raise if a receipt contradicts the sums."""
     by_digest = {entry.digest: entry for entry in manifest.entries}
-    held: dict[str, list[str]] = {}  # entries of each partition after each change, as digests
+    # digests of the entries of each partition, after the changes so far
+    held: dict[str, list[str]] = {}
     receipts = []
     for record in manifest.log:
         held[record["partition"]] = record["after"]

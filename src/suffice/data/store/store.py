@@ -1,4 +1,4 @@
-"""The store: partitions are added, replaced and withdrawn, each in one logged commit."""
+"""The store of moments, whose partitions are added, replaced and withdrawn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from suffice.core.table.schema import Schema
     from suffice.data.source import Progress
 
-# Returns the new entries of a partition, or None if another writer was faster.
+# A function that returns the new entries of a partition, or None if another writer was faster.
 _Decision: TypeAlias = Callable[[Manifest], Sequence[Entry] | None]
 
 
@@ -42,13 +42,13 @@ class _Total(NamedTuple):
     """The sum of some partitions."""
 
     moments: Moments
-    made: dict[str, Moments]  # sums of groups that are worth keeping
+    made: dict[str, Moments]  # new sums of groups that are worth storing
     manifest: Manifest
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """How ``summarize`` reads rows; None means as for the existing partitions."""
+    """Arguments of ``summarize``; None means the value of the existing partitions."""
 
     target: str | None
     columns: Columns
@@ -62,7 +62,7 @@ class _Question:
     exact: RoundingGrid | None = None
 
     def like(self, entry: Entry, sums: Moments) -> _Question:
-        """Return the question with every open choice taken from an entry."""
+        """Return the arguments with each None replaced by the value of an entry."""
         columns = self.columns
         if columns.features is None:
             columns = replace(columns, features=sums.schema or sums.feature_names)
@@ -81,7 +81,7 @@ class _Question:
         )
 
     def _text_like(self, sums: Moments) -> TextFormat | None:
-        """Return the text format with the notation of the files behind some sums."""
+        """Return the text format with the notation of the files that were summed."""
         if sums.notations is None:
             return self.text
         text = self.text or TextFormat()
@@ -104,7 +104,7 @@ class _Question:
 
 
 class MomentStore:
-    """Moments of partitions (days, sites, tenants), stored separately, and totals of any of them.
+    """Moments stored by partition (day, site, tenant), and totals of any partitions.
 
     Every change is one atomic commit with a log record, even if other processes write.
 
@@ -133,7 +133,7 @@ class MomentStore:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """Contents of the store: partition, digest, rows, and the file that was counted."""
+        """Entries of the store, with their partition, digest, rows, and file."""
         with self._place.reading() as place:
             return Manifest.read(place).entries
 
@@ -144,16 +144,16 @@ class MomentStore:
 
     @property
     def log(self) -> list[Record]:
-        """All changes: who, when, what, why, and the digests and rows before and after."""
+        """All changes: who made each, when, why, and the digests and rows before and after."""
         with self._place.reading() as place:
             return Manifest.read(place).log
 
     @property
     def receipts(self) -> list[StoredReceipt]:
-        """Receipts of rows withdrawn from exact sums, oldest first; an error if one does not hold.
+        """Receipts for rows withdrawn from exact sums, oldest first; raises if one does not hold.
 
-        ``is_checked`` says whether the store still has all sums that remained afterwards. If not,
-        ``suffice verify`` checks the receipt against rows.
+        A receipt is checked if the store still has all sums that remained after the withdrawal;
+        ``is_checked`` says so. ``suffice verify`` checks any receipt against rows.
         """
         with self._place.reading() as place:
             return checked_receipts(place, Manifest.read(place))
@@ -179,15 +179,16 @@ class MomentStore:
         Parameters
         ----------
         data : Moments, or any source that ``summarize`` accepts
-            Sums or rows of a new partition, or files; files that were added before are skipped.
+            Sums or rows of a new partition, or files. Files that were added before are skipped.
         partition : str, optional
-            Its name. By default, each file's hive folders, or its name without the extension.
+            The name of the partition. By default, it is taken from each file: its hive folders, or
+            its name without the extension.
         why : str
             The reason, for the log.
         target, columns, weight, text, table, storage, fourth, progress, n_jobs
-            As in ``summarize``, for rows. By default the target, features, categories, weight,
-            storage and fourth moments are those of the existing partitions. Numbers and dates
-            of text files are read in the format of the first partition; anything else raises an
+            As in ``summarize``, for rows. By default, the target, features, categories, weight,
+            storage and fourth moments are those of the existing partitions. Text files must write
+            numbers and dates in the notation of the first partition; another notation raises an
             error.
         """
         question = _Question(
@@ -218,7 +219,8 @@ class MomentStore:
             try:
                 counted[name] = self._added(name, given, why, question)
             except (errors.InvalidInputError, errors.FeatureMismatchError) as error:
-                refused.append(error)  # the other partitions can still be added
+                # raised later, because the other partitions can still be added
+                refused.append(error)
         if has_files and any(counted.values()):
             self.consolidate()
         if refused:
@@ -254,8 +256,8 @@ class MomentStore:
     ) -> None:
         """Replace the sums of a partition, for example after a person's rows were deleted.
 
-        The parameters are those of ``add``. If the sums are exact and the partition contained all
-        new rows before, ``receipts`` has a receipt for the removed rows.
+        The parameters are those of ``add``. If the sums are exact and the partition had all new
+        rows before, ``receipts`` gets a receipt for the removed rows.
         """
         question = _Question(
             target=target,
@@ -277,9 +279,9 @@ class MomentStore:
         self._change("replace", partition, why, parts, decide)
 
     def remove(self, partition: str, *, why: str = "") -> None:
-        """Withdraw a partition: totals become those without it.
+        """Withdraw a partition, so that totals no longer include its rows.
 
-        A store of exact sums keeps a receipt in ``receipts``.
+        If the sums are exact, ``receipts`` gets a receipt for the removed rows.
         """
 
         def decide(manifest: Manifest) -> Sequence[Entry]:
@@ -293,19 +295,19 @@ class MomentStore:
         partitions: Sequence[str] | None = None,
         except_: Sequence[str] = (),
     ) -> Moments:
-        """Return the total of some partitions; the order of additions does not change its bits.
+        """Return the total of some partitions. Its bits do not depend on the order of ``add``.
 
         Parameters
         ----------
         partitions : list of str, optional
-            Names, or patterns such as ``"2026-11-*"``; by default all.
+            Names, or patterns such as ``"2026-11-*"``; by default all partitions.
         except_ : list of str
             Names or patterns of partitions to leave out.
         """
         return self._total(partitions, except_).moments
 
     def consolidate(self) -> None:
-        """Store sums over partitions whose names share a prefix, for faster totals."""
+        """Store sums of groups of partitions, which makes totals faster."""
         total = self._total(None, ())
         with self._place.writing() as place:
             if Manifest.read(place) == total.manifest:
@@ -321,7 +323,7 @@ class MomentStore:
                 try:
                     moments = total_of(place, entries, set(place.names("sums")), made)
                 except errors.FileFormatError:
-                    # no other writer changed the store meanwhile
+                    # true unless another writer has changed the store meanwhile
                     if Manifest.read(place) == manifest:
                         raise
                 else:
@@ -335,7 +337,7 @@ class MomentStore:
         *,
         only_new: bool,
     ) -> list[_Part]:
-        """Return the sums of a partition's files (or one sum for rows), all or only new ones."""
+        """Return the sums of a partition: of all or only new files, or one sum for rows."""
         with self._place.writing() as place:
             manifest = Manifest.read(place, begin=True)
             others = manifest.without(name)
@@ -365,7 +367,7 @@ class MomentStore:
         parts: Sequence[_Part],
         decide: _Decision,
     ) -> bool:
-        """Replace the entries of a partition by those that ``decide`` returns, in one commit.
+        """Replace the entries of a partition with those that ``decide`` returns, in one commit.
 
         Return False if ``decide`` finds that another writer was faster.
         """
@@ -420,7 +422,7 @@ def _joined(
     parts: Sequence[_Part],
     manifest: Manifest,
 ) -> Sequence[Entry] | None:
-    """Return the entries of a partition with the new ones; None if another writer was faster."""
+    """Return a partition's entries with the new ones; None if another writer was faster."""
     entries = manifest.of(name)
     new = [part.entry for part in parts]
     if are_files(data):

@@ -1,4 +1,4 @@
-"""Totals of entries, added in an order given by their keys, so that the bits are reproducible."""
+"""Totals of entries. The order of additions depends only on keys, so bits are reproducible."""
 
 import io
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from suffice.errors import FileFormatError
 from suffice.persistence import archive
 from suffice.persistence.moments_file import KIND, checked_state
 
-_MANY = 8  # smallest group of entries whose sum is worth keeping
-_DIGEST_LENGTH = 65  # characters of a SHA-256 digest and a line end
+_MANY = 8  # least number of entries in a group whose sum is worth storing
+_DIGEST_LENGTH = 65  # number of characters of a SHA-256 digest and a line end
 
 
 def bytes_of(moments: Moments) -> bytes:
     """Return sums as the bytes of a file; equal sums give equal bytes."""
     file = io.BytesIO()
-    # Not compressed: numbers hardly shrink, and a total reads many files.
+    # Sums are not compressed: numbers hardly shrink, and a total reads many files.
     header, arrays = checked_state(moments)
     archive.write_into(file, KIND, header, arrays, ZIP_STORED)
     return file.getvalue()
@@ -54,13 +54,13 @@ def total_of(
 
 
 def kept_bytes(name: str, moments: Moments) -> bytes:
-    """Return a group's sum as it is stored: after a digest that includes the group's name."""
+    """Return the stored form of a group's sum: a digest that covers its name, then the sum."""
     content = bytes_of(moments)
     return _digest(name, content) + content
 
 
 def _digest(name: str, content: bytes) -> bytes:
-    """Return the SHA-256 digest of a group's name, which depends on its keys, and of its sums."""
+    """Return the SHA-256 digest of a group's name, which identifies its entries, and its sum."""
     return sha256(name.encode() + b"\n" + content).hexdigest().encode() + b"\n"
 
 
@@ -81,7 +81,7 @@ def _kept_sum(place: Place, name: str, content: bytes, entries: Sequence[Entry])
 
 
 def drop_unused(place: Place, entries: Sequence[Entry]) -> None:
-    """Delete objects that no total needs: withdrawn sums, and leftovers of killed writers."""
+    """Delete objects that no total needs: withdrawn sums, and objects of killed writers."""
     sums = place.names("sums")
     needed = {entry.object_name for entry in entries}
     if sums:

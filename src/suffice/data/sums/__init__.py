@@ -1,4 +1,4 @@
-"""Moments of rows as they are read, by group and with checkpoints.
+"""Compute moments of rows while they are read, also by group and with checkpoints.
 
 The package may import ``rows``.
 """

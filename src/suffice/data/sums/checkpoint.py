@@ -1,4 +1,4 @@
-"""Summing files one after another, with a checkpoint on disk to resume from."""
+"""Sum files one after another, with a checkpoint on disk from which a scan resumes."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -23,17 +23,17 @@ from suffice.errors import CheckpointError, InvalidParameterError, SufficeError
 from suffice.persistence import archive
 from suffice.persistence.moments_file import KIND, arrays_of, header_of
 
-SECONDS = 10.0  # seconds between two saves: the work that a crash may lose
+SECONDS = 10.0  # seconds between two saves, the most work that a crash can lose
 _REQUESTS = 16  # simultaneous requests for the stamps of files
 _FIELD = "checkpoint"
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many rows of a file are in the sums, and the stamp that shows changes of the file."""
+    """The number of rows of a file in the sums, and a stamp that shows changes of the file."""
 
     size: int
-    changed: int | str  # time in nanoseconds, or the tag of an object in a store
+    changed: int | str  # time of change in nanoseconds, or the tag of a remote object
     rows: int
     done: bool
 
@@ -43,7 +43,7 @@ class Remaining(NamedTuple):
 
     path: str
     file: File
-    skip: int  # number of rows counted before
+    skip: int  # number of rows that are already in the sums
 
 
 class FileRows(NamedTuple):
@@ -54,7 +54,7 @@ class FileRows(NamedTuple):
 
 
 class Checkpoint:
-    """The partial sums of a scan over files, and the file on disk that stores them."""
+    """The partial sums of a scan over files, stored in a file on disk."""
 
     def __init__(
         self,
@@ -67,14 +67,15 @@ class Checkpoint:
         self.summed = Summed()
         self.counted: dict[str, Counted] = {}
         self._files = _by_path(source)
-        # Take the stamps before anything is read, so that later changes are noticed.
+        # The stamps are taken before any row is read, so that changes during the scan are noticed.
         stamps = in_order(stamp_of, list(self._files), _REQUESTS)
         self._stamps = dict(zip(self._files, stamps, strict=True))
         self._question = _question(source, roles, settings)
-        # rows read of each file, by this scan and earlier ones
+        # number of rows read of each file, by this scan and earlier ones
         self._rows_read: dict[str, int] = {}
         self._finished: set[str] = set()  # files that this scan has read completely
-        # Rows counted by earlier scans: in total for complete files, and by file for partial ones.
+        # Numbers of rows counted by earlier scans: the total of complete files, and by file for
+        # partial ones.
         self._n_done_before = 0
         self._begun_before: dict[str, int] = {}
         self._saved: dict[str, Counted] = {}
@@ -105,8 +106,8 @@ class Checkpoint:
 
     def _rows_in(self, summed: Summed) -> dict[str, FileRows]:
         """Return how many rows of each file read by this scan are in the sums."""
-        # Another thread is reading. Copy the finished files first, so that the second copy contains
-        # all of their rows.
+        # Another thread is reading meanwhile. The finished files are copied first, so that the copy
+        # of the row numbers includes all of their rows.
         finished = self._finished.copy()
         rows_read = self._rows_read.copy()
         begun = self._begun_before.items()
@@ -122,7 +123,7 @@ class Checkpoint:
         return counted
 
     def note(self, summed: Summed, rows: Mapping[str, FileRows] | None = None) -> None:
-        """Record the current sums; ``rows`` are the rows of files that a cluster reads."""
+        """Record the current sums; ``rows`` has the numbers of rows that a cluster reads."""
         self.summed = summed
         if rows is None:
             rows = self._rows_in(summed)
@@ -155,7 +156,7 @@ class Checkpoint:
         self._saved_at = time.monotonic()
 
     def _resume(self) -> None:
-        """Load the sums from disk, after checking that their settings are the same."""
+        """Load the sums from disk; raise if they were collected with other settings."""
         try:
             header, arrays = archive.read(self.path)
             saved = header[_FIELD]
@@ -178,7 +179,8 @@ class Checkpoint:
         self._refuse_changed_files()
         self.summed = Summed(moments, rows_read)
         self._saved = self.counted.copy()
-        # A cluster does not report the number of rows of a complete file, so take the remainder.
+        # A cluster does not report the number of rows of a complete file. It follows from the
+        # total.
         for path, counted in self.counted.items():
             if not counted.done:
                 self._begun_before[path] = counted.rows
@@ -228,7 +230,7 @@ def _rows_read_from(fields: Mapping[str, Any]) -> RowsRead:
 
 
 def _question(source: Source, roles: Roles, settings: SumSettings) -> dict[str, object]:
-    """Return the settings as JSON; partial sums can be added only if it is the same."""
+    """Return the settings as JSON; partial sums can be added only if their settings agree."""
     labels = roles.columns(source.sample)[roles.target or ""]
     question: dict[str, object] = {
         "features": list(roles.features),
@@ -271,7 +273,7 @@ def _by_path(source: Source) -> dict[str, File]:
 
 
 def _resolved(address: str) -> str:
-    """Return one spelling of an address, with links resolved and no steps back."""
+    """Return the canonical form of an address, without symbolic links and ".."."""
     return address if is_url(address) else str(Path(address).resolve())
 
 

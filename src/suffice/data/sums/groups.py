@@ -56,7 +56,7 @@ def sums_by_key(
 
 
 def by_key(table: Table, keys: Array) -> Iterator[tuple[Hashable, Codes]]:
-    """Yield each key and its rows, if they have positive weight."""
+    """Yield each key with the indices of its rows of positive weight, if there are any."""
     distinct, codes = np.unique(keys, return_inverse=True)
     for i, key in enumerate(distinct.tolist()):
         rows = np.flatnonzero(codes == i)
@@ -65,7 +65,7 @@ def by_key(table: Table, keys: Array) -> Iterator[tuple[Hashable, Codes]]:
 
 
 def keys_in(chunk: Chunk, column: str) -> Array:
-    """Return the values of a kept column; raise for a missing one."""
+    """Return the values of a kept column; raise for a missing value."""
     values = chunk.kept.get_column(column)
     if values.dtype.is_float():
         values = values.fill_nan(None)

@@ -1,4 +1,4 @@
-"""Moments of rows, computed block by block while reading and merged in a fixed order."""
+"""Compute moments of rows block by block while reading, and merge them in a fixed order."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from suffice.errors import LostDetailWarning, warn
 if TYPE_CHECKING:
     import polars as pl
 
-MOST_PATTERNS = 512  # most patterns of missing cells per class
-_MOST_THREADS = 8  # more threads would wait for the thread that reads
+MOST_PATTERNS = 512  # limit on the patterns of missing values per class
+_MOST_THREADS = 8  # with more threads, threads would wait for the one that reads
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Summed:
-    """The moments of usable rows, and the numbers of rows read and left out; both can be added."""
+    """The moments of usable rows, and the numbers of rows read and left out; can be added."""
 
     moments: Moments = field(default_factory=Moments.empty)
     left_out: RowsRead = field(default_factory=RowsRead)
@@ -54,8 +54,8 @@ def running_sums(
 ) -> Iterator[Summed]:
     """Yield ``total`` plus the sums so far, after every block of rows.
 
-    All blocks have the same size, whatever the size of the frames. ``label`` and ``first_row`` are
-    used in messages.
+    All blocks have the same size, whatever the size of the frames. Messages use ``label`` and
+    ``first_row``.
     """
     n_rows = loading.rows_per_block(len(roles.features))
     n_threads = min(n_threads_of(settings.n_jobs), _MOST_THREADS)
@@ -63,7 +63,7 @@ def running_sums(
         roles,
         n_rows,
         label,
-        # One block more than threads, so that one is free for loading.
+        # One block more than threads: while all threads sum, the next rows can be loaded.
         n_blocks=n_threads + 1 if n_threads > 1 else 1,
         device=settings.device,
         first_row=first_row,
@@ -80,7 +80,7 @@ def running_sums(
 
     if roles.schema is None:
         sums = over_stream(loaded_and_summed, parts, n_threads)
-    else:  # levels are numbered in the order of the rows
+    else:  # one thread, because levels are numbered in the order of the rows
         sums = over_stream(summed, map(loader.load, parts), n_threads)
     if total is None:
         total = Summed()
@@ -130,7 +130,7 @@ def sums_of_frames(
 
 
 def pairwise_sum(parts: Sequence[Summed]) -> Summed:
-    """Return ((0 + 1) + (2 + 3)) + …; the order depends only on the number of items."""
+    """Return ((0 + 1) + (2 + 3)) + …, in an order that depends only on the number of parts."""
     while len(parts) > 1:
         merged = [a + b for a, b in zip(parts[::2], parts[1::2], strict=False)]
         parts = [*merged, *parts[2 * len(merged) :]]
@@ -138,7 +138,7 @@ def pairwise_sum(parts: Sequence[Summed]) -> Summed:
 
 
 def warn_of_merged_levels(total: Summed, roles: Roles) -> None:
-    """Warn about categories whose levels were merged by workers, whose own warnings are lost."""
+    """Warn about levels that were merged on workers, because warnings of workers are lost."""
     if total.moments.schema is None:
         return
     before = roles.schema.categories if roles.schema else ()

@@ -1,4 +1,4 @@
-"""Date formats of text columns, and the times that their cells represent."""
+"""Find the date format of text columns, and parse their dates."""
 
 from typing import TypeVar
 
@@ -6,8 +6,8 @@ import polars as pl
 
 from suffice.data.source import MALFORMED
 
-ISO = "iso"  # format name for ISO 8601, with or without a time and an offset
-EITHER = "either"  # format name for dates that may be day/month or month/day
+ISO = "iso"  # name of the format ISO 8601, with or without a time and an offset
+EITHER = "either"  # name of the format if dates may be day/month or month/day
 
 _CLOCK = r"(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?"
 _MONTH = r"[A-Za-z]{3,9}\.?"
@@ -34,7 +34,7 @@ Cells = TypeVar("Cells", pl.Expr, pl.Series)
 
 
 def date_format_of(cells: pl.Series) -> str:
-    """Return the format that fits all cells, ``EITHER`` if two fit, empty if none does."""
+    """Return the format that fits all cells, ``EITHER`` if two formats fit, "" if none does."""
     if not cells.str.contains(_DATE).all():
         return ""
     if not iso_dates(cells).null_count():
@@ -59,7 +59,7 @@ def _formats_with(cells: pl.Series, days: tuple[str, ...], time: str) -> list[st
 
 
 def tells_day_from_month(text: pl.Expr) -> pl.Expr:
-    """Return which cells begin with two numbers, exactly one of them above 12."""
+    """Return which cells begin with two numbers of which exactly one is above 12."""
     numbers = text.str.extract_groups(r"^(\d{1,2})[-/.](\d{1,2})[-/.]")
     is_day = [numbers.struct.field(n).cast(pl.Int64, strict=False) > 12 for n in ("1", "2")]
     return (is_day[0] ^ is_day[1]).fill_null(value=False)
@@ -82,7 +82,7 @@ def dates(text: pl.Expr, form: str) -> pl.Expr:
 
 
 def _refused_parts(text: Cells) -> Cells:
-    """Return text changed so that dates which the parser would accept too freely fail to parse."""
+    """Return text in which dates that the parser would wrongly accept fail to parse."""
     # The parser would accept the year 23, "2024-07- 3" and 26/06/+2024.
     checked = text.str.replace(_SHORT_YEAR, f"${{1}}{MALFORMED}")
     return checked.str.replace(_LOOSE_PART, f"${{1}}{MALFORMED}")
@@ -120,7 +120,7 @@ def _number(digits: pl.Expr) -> pl.Expr:
 
 
 def look_like_dates(whole_numbers: pl.DataFrame) -> list[str]:
-    """Return the columns of integers, as text, that may all be dates such as 20240131."""
+    """Return the columns whose integers, given as text, may all be dates such as 20240131."""
     if not whole_numbers.width:
         return []
     are_alike = pl.all().str.contains(_WHOLE_DATE).all() & (pl.all().count() > 1)

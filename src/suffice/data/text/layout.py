@@ -1,4 +1,4 @@
-"""The layout of a text table, from its first bytes: where rows begin, how cells are separated."""
+"""Find the layout of a text table from its first bytes: header, first row, separator."""
 
 import codecs
 import csv
@@ -16,11 +16,11 @@ from suffice.errors import InvalidInputError
 
 MOST_COLUMNS = 1 << 16  # largest number of columns of a text table
 _SEPARATORS = ",;\t|"
-_JUDGED_ROWS = 200  # rows compared with the first line to see whether it is a header
-_JUDGED_LINES = 50  # lines used to find the separator
+_JUDGED_ROWS = 200  # number of rows compared with the first line to see whether it is a header
+_JUDGED_LINES = 50  # number of lines used to find the separator
 _WESTERN = "cp1252"
 _WITH_DECIMAL_COMMA = r"[^,]*\d,\d[^,]*"
-_LIKE_A_VALUE = r"[-+(]?[$€£¥₹]?\d"  # how a number with a unit, or a date, begins
+_LIKE_A_VALUE = r"[-+(]?[$€£¥₹]?\d"  # beginning of a number with a unit, or of a date
 _LIKE_A_DECIMAL = _LIKE_A_VALUE + r"+[.,]\d"
 
 
@@ -41,7 +41,7 @@ class Layout:
     def of(cls, head: bytes, text: TextFormat, label: str, separator: str | None) -> Self:
         """Return the layout of a file that begins with ``head``.
 
-        ``separator`` is the one that the file extension implies, if any.
+        ``separator`` is the separator that the file extension implies, if any.
         """
         encoding = text.encoding or _encoding(head)
         lines = _decoded(head, encoding, label).split("\n")
@@ -113,7 +113,7 @@ def _has_header(
     text: TextFormat,
     label: str,
 ) -> tuple[bool, list[str]]:
-    """Return whether the first line is a header, and a remark if that may surprise the user."""
+    """Return whether the first line is a header, and remarks if that may surprise the user."""
     if text.header is not None:
         return text.header, []
     kind = _kind_of_first_line(first, rows, text.missing)
@@ -147,7 +147,7 @@ def _holds_cells(line: str, comment: str | None) -> bool:
 def _encoding(head: bytes) -> str:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
-    # Latin letters in UTF-16 have a zero in every second byte.
+    # In UTF-16, every second byte of a Latin letter is zero.
     for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
         n_zeros = head[start::2].count(0)
         n_other_zeros = head[1 - start :: 2].count(0)
@@ -174,7 +174,7 @@ def _decoded(head: bytes, encoding: str, label: str) -> str:
             f"{label} is not {encoding} text ({byte:#04x} at byte {error.start}): name its "
             "encoding, such as --encoding latin-1 (TextFormat(encoding=…) in Python)"
         ) from error
-    except UnicodeError as error:  # UTF-16 and UTF-32 only
+    except UnicodeError as error:  # only UTF-16 and UTF-32 can fail to decode
         name = encoding.lower().replace("_", "-")
         raise InvalidInputError(
             f"{label} is not {encoding} text, because it has no byte order mark: name the order of "
@@ -192,9 +192,9 @@ def _rows(lines: Sequence[str], separator: str) -> list[list[str]]:
 
 
 def _guess_separator(lines: Sequence[str], label: str) -> tuple[str, list[str]]:
-    """Return the separator that splits every line into the same, largest number of fields.
+    """Return the separator that gives all lines the same number of fields, the largest one.
 
-    Commas are not separators if each is the decimal mark of a number between other separators.
+    Commas are decimal marks if each is within a number between other separators.
     """
 
     def merit(separator: str) -> tuple[bool, int]:
@@ -217,8 +217,8 @@ def _guess_separator(lines: Sequence[str], label: str) -> tuple[str, list[str]]:
 
 
 def _has_decimal_commas(lines: Sequence[str], separator: str) -> bool:
-    """Return whether most lines have several cells, and no comma is outside a number."""
-    rows = _rows(lines, separator)  # none if a cell is too long
+    """Return whether most lines have several cells, and all commas are within numbers."""
+    rows = _rows(lines, separator)  # empty if a cell is too long
     n_several = sum(len([cell for cell in row if cell.strip()]) > 1 for row in rows)
     if 2 * n_several <= len(rows):
         return False
@@ -232,13 +232,13 @@ def _kind_of_first_line(
     missing: Sequence[str],
 ) -> Literal["names", "perhaps names", "row"]:
     """Return whether the first line is a header or a row."""
-    # A name has numbers below it. A cell of a row is a decimal number, a number above numbers, a
-    # value that occurs again below, or a date above dates of the same format.
+    # A text above numbers is a name. A cell belongs to a row if it is a decimal number, a number
+    # above numbers, a value that occurs again below, or a date above dates of the same format.
     numbers = [cell for cell in first if _is_number(cell)]
     if any(re.search(r"\d[.,]\d|^[.,]\d", cell) for cell in numbers):
         return "row"
     is_doubtful = any(cell in missing and cell != "" for cell in first)
-    columns = []  # text cells of the first line, and the values below each
+    columns = []  # pairs of a text cell of the first line and the values below it
     for j, cell in enumerate(first):
         if cell not in missing and cell not in numbers:
             below = [row[j].strip() for row in rows if j < len(row)]
@@ -248,7 +248,8 @@ def _kind_of_first_line(
     is_doubtful |= any(re.match(_LIKE_A_DECIMAL, cell) for cell, _ in columns)
     recurs = any(cell in below for cell, below in columns)
     if any(_is_name_of_numbers(cell, below) for cell, below in columns):
-        # A column called y may hold y and n, so a value that recurs is no doubt by itself.
+        # A column named y may have the values y and n, so a repeated value alone does not make a
+        # header doubtful.
         return "perhaps names" if (recurs and numbers) or is_doubtful else "names"
     if not numbers and recurs:
         return "row"
@@ -261,7 +262,8 @@ def _kind_of_numbers(
     numbers: Sequence[str], rows: Sequence[Sequence[str]], *, recurs: bool
 ) -> Literal["names", "perhaps names", "row"]:
     """Return whether a first line with integers is a header or a row."""
-    if all(re.fullmatch(r"\d+", cell) for cell in numbers):  # for example years
+    # the header may consist of years, for example
+    if all(re.fullmatch(r"\d+", cell) for cell in numbers):
         years = [int(cell) for cell in numbers]
         count_up = years == list(range(years[0], years[0] + len(years)))
         return "perhaps names" if (count_up and not recurs) or not rows else "row"
@@ -274,14 +276,14 @@ def _is_name_of_numbers(cell: str, below: Sequence[str]) -> bool:
 
 
 def _is_like_values(cell: str, below: Sequence[str]) -> bool:
-    """Return whether a cell begins like a number and has the shape of a value below it."""
+    """Return whether a cell begins like a number and has the shape of some value below it."""
     if re.match(_LIKE_A_VALUE, cell) is None:
         return False
     return _shape(cell) in [_shape(value) for value in below]
 
 
 def _shape(cell: str) -> str:
-    """Return a cell with 0 for each run of digits: the shape of all dates of one format."""
+    """Return a cell with 0 for each run of digits, so that dates of one format look the same."""
     return re.sub(r"\d+", "0", cell)
 
 
@@ -294,7 +296,7 @@ def _numbered(n_columns: int) -> tuple[str, ...]:
 
 
 def _named(names: Sequence[str], label: str) -> tuple[str, ...]:
-    """Return the column names; of several unnamed columns, only the first stays unnamed."""
+    """Return the column names; unnamed columns after the first get names."""
     for name in names:
         if "\0" in name:
             raise InvalidInputError(

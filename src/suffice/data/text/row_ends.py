@@ -1,4 +1,4 @@
-"""Splitting text into blocks of complete rows; input that would silently change rows raises."""
+"""Split text into blocks of complete rows, and refuse text that would be misread."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _AROUND_CODES = b' \t\r"'
 
 
 class LateCodeError(InvalidInputError):
-    """A code with leading zeros occurs in a column whose first rows are numbers."""
+    """A later row has a code with leading zeros in a column whose first rows are numbers."""
 
     def __init__(self, label: str, column: str, cell: str, line: int) -> None:
         self.label = label
@@ -54,18 +54,18 @@ def row_blocks(
 ) -> Iterator[bytes]:
     """Yield UTF-8 text in blocks of complete rows, without the lines before the first row.
 
-    An unclosed quote would silently merge rows in the reader, so it raises an error here. So does a
-    code such as 007 in a column of ``numbers``. With ``warns``, a warning gives the number of rows
-    with too few fields. The fields of each row are counted if the total of a block is not as
-    expected, or with ``counts_each_row``.
+    An unclosed quote raises an error, because the reader would silently merge rows. A code such as
+    007 in a column of ``numbers`` raises an error, because it would lose its zeros. With ``warns``,
+    a warning gives the number of rows with too few fields. The fields of each row are counted only
+    if the total of a block is unexpected, or with ``counts_each_row``.
     """
     if layout.translate:
         pieces = _as_utf8(pieces, layout.encoding)
     ends = _RowEnds(layout, label, numbers, counts_each_row=counts_each_row)
     rest = _without_lines(_without_mark(pieces), layout.n_before, label)
     for block in contents.line_blocks(rest, ends, label, layout.n_before + 1):
-        # The reader drops a byte order mark at the start of any block, even if it belongs to a
-        # cell.
+        # The reader drops a byte order mark at the start of a block, even if it belongs to a cell.
+        # A second mark protects it.
         yield codecs.BOM_UTF8 + block if block.startswith(codecs.BOM_UTF8) else block
     if not warns or not ends.short_lines:
         return
@@ -124,7 +124,7 @@ def _without_lines(pieces: Iterable[bytes], n_lines: int, label: str) -> Iterato
 class _RowEnds:
     """Finds where rows end, even if cells span several lines.
 
-    Such a cell starts and ends on lines with an odd number of quotes.
+    A cell over several lines starts and ends on lines with an odd number of quotes.
     """
 
     def __init__(
@@ -143,7 +143,8 @@ class _RowEnds:
         self._separator = layout.separator
         self._width = len(layout.names)
         self._line = layout.n_before + 1  # number of the next line
-        self.short_lines: list[int] = []  # numbers of lines with too few fields, or blank
+        # numbers of the lines that are blank or have too few fields
+        self.short_lines: list[int] = []
 
     def __call__(self, data: bytes, *, is_last: bool = False) -> int:
         """Return the end of the last complete row in some bytes."""
@@ -205,7 +206,7 @@ class _RowEnds:
                 self._refuse_quote(data.count(b"\n", 0, place))
 
     def _refuse_separators_in_late_quotes(self, data: bytes) -> None:
-        """Raise for a quote inside an unquoted cell if it hides a separator or a line end."""
+        """Raise if quotes inside an unquoted cell hide a separator or a line end."""
         letters = np.frombuffer(data, np.uint8)
         quotes = self._quotes_in(data)
         opening = quotes[::2][: len(quotes) // 2]
@@ -233,7 +234,7 @@ class _RowEnds:
         return False
 
     def _quotes_in(self, data: bytes) -> Codes:
-        """Return the positions of quotes, except in comments, where they open no cell."""
+        """Return the positions of quotes outside comments."""
         letters = np.frombuffer(self._without_comments(data), np.uint8)
         return np.flatnonzero(letters == ord('"'))
 
@@ -245,7 +246,7 @@ class _RowEnds:
         return comment.sub(lambda match: b" " * len(match[0]), data)
 
     def _refuse_returns(self, data: bytes) -> None:
-        """Raise for a carriage return in an unquoted cell; it may be meant as a line end."""
+        """Raise for a carriage return in an unquoted cell, which may be meant as a line end."""
         letters = np.frombuffer(data, np.uint8)
         returns = np.flatnonzero(letters == ord("\r"))
         following = letters[np.minimum(returns + 1, len(letters) - 1)]
@@ -263,7 +264,7 @@ class _RowEnds:
     def _short_rows(self, data: bytes) -> list[int]:
         """Return the lines, counted from 0, on which rows with too few fields begin."""
         if self._comment:
-            # A comment counts as a complete row, and its quotes open no cell.
+            # A comment counts as a complete row, and quotes in it have no meaning.
             comment_line = rb"(?m)^" + re.escape(self._comment) + rb".*$"
             data = re.sub(comment_line, self._separator.encode() * (self._width - 1), data)
         places = _Places.of(data, self._separator)
@@ -325,10 +326,10 @@ class _RowEnds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Places:
-    """Positions of separators, lines and rows in a text; those inside quoted cells do not count."""
+    """Positions of separators, line ends and row ends of a text, outside quoted cells."""
 
     separators: Codes
-    line_ends: Codes  # ends of all lines, also inside quotes
+    line_ends: Codes  # ends of all lines, also of those inside quoted cells
     row_starts: Codes
     row_ends: Codes
 
@@ -348,7 +349,7 @@ class _Places:
         )
 
     def cell_at(self, data: bytes, place: int) -> bytes:
-        """Return the cell of a place, with its quotes."""
+        """Return the cell at a position, with its quotes."""
         row = int(np.searchsorted(self.row_ends, place))
         n_before = int(np.searchsorted(self.separators, place))
         start = int(self.row_starts[row])
@@ -361,11 +362,11 @@ class _Places:
 
 
 def _may_hold_codes(data: bytes) -> bool:
-    """Return whether some run of digits, perhaps a cell, begins with a zero."""
+    """Return whether some run of digits begins with a zero, and may thus be a code."""
     if _begins_with_code(data):
         return True
     letters = np.frombuffer(data, np.uint8)
-    # Parts stay in the cache; they overlap by two letters.
+    # Parts are small enough for the cache. They overlap by two letters, the context of a zero.
     for start in range(0, len(letters), contents.STEP):
         if _begin_codes(letters[start : start + contents.STEP + 2]).any():
             return True
@@ -382,10 +383,10 @@ def _begins_with_code(data: bytes) -> bool:
 
 
 def _begin_codes(letters: Array) -> Flags:
-    """Return which letters, except the first and last, are zeros that begin a run of digits."""
+    """Return which of ``letters[1:-1]`` are zeros that begin a run of at least two digits."""
     is_start: Flags = letters[1:-1] == ord("0")
-    is_start &= letters[2:] - ord("0") < 10  # bytes below "0" wrap around
-    # Zeros within numbers, dates and times follow one of - . / 0 … 9 :
+    is_start &= letters[2:] - ord("0") < 10  # bytes below "0" become large numbers
+    # A zero after one of - . / 0 … 9 : is within a number, date or time.
     is_start &= letters[:-2] - ord("-") > ord(":") - ord("-")
     return is_start
 

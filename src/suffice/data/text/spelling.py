@@ -1,4 +1,4 @@
-"""The notation of each text column, decided once from all sampled cells."""
+"""Find the notation of each text column: how it writes numbers, dates and Booleans."""
 
 import re
 from collections import Counter
@@ -22,7 +22,7 @@ _MINUS = "\N{MINUS SIGN}"
 _DIGIT = "[0-9]"  # \d would also match digits of other scripts, which do not parse
 _CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|kr)"
 _THOUSANDS = {"": "", ",": ",", ".": r"\.", " ": _BLANKS, "'": _APOSTROPHES}
-_CODE = r"^0[0-9]+$"  # an integer whose leading zeros would be lost
+_CODE = r"^0[0-9]+$"  # an integer that would lose its leading zeros
 _NINES = r"^-?9{2,}(?:\.0*)?$"
 
 DecimalMark: TypeAlias = Literal[".", ","]
@@ -39,19 +39,19 @@ def _nothing(text: pl.Expr) -> pl.Expr:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A column that stays text, or values that a function parses from its text."""
+    """A column that stays text, or whose values a function parses from the text."""
 
-    # applied to an expression of trimmed text
+    # parses an expression of trimmed text
     values: Callable[[pl.Expr], pl.Expr] = _unchanged
     native: bool = False  # whether the file reader can parse the values itself
     doubt: str = ""  # why the column is not read as numbers, although it may be numeric
-    date: str = ""  # date format; ``EITHER`` for day/month or month/day
+    date: str = ""  # date format; ``EITHER`` if dates may be day/month or month/day
     whole: bool = field(default=False, init=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Numbers with given marks; ``native`` ones are readable by every program."""
+    """Numbers with given marks, unit and currency; ``native`` numbers need no conversion."""
 
     decimal: DecimalMark = "."
     thousands: str = ""
@@ -81,12 +81,12 @@ class Numbers:
         if self.percent:
             behind += rf"{_BLANKS}*%"
         behind += pattern_of(self.unit)
-        # Parentheses are a minus sign.
+        # In accounting, parentheses mean a minus sign.
         loss = rf"\({_BLANKS}*{money}{_BLANKS}*{number}{behind}\)"
         return rf"^(?:{before}{number}{behind}|{loss})$"
 
     def fits(self, cells: pl.Series) -> bool:
-        """Return whether all cells match, and the thousands mark occurs."""
+        """Return whether all cells match, and the thousands mark, if there is one, occurs."""
         mark = _THOUSANDS[self.thousands]
         occurs = not mark or bool(cells.str.contains(mark).any())
         return occurs and bool(cells.str.contains(self.pattern).all())
@@ -102,7 +102,7 @@ class Numbers:
         digits = bare.str.replace_all(decoration, "")
         digits = digits.str.replace(self.decimal, ".", literal=True)
         digits = digits.str.replace(_MINUS, "-", literal=True)
-        digits = digits.str.replace(r"^\((.*)\)$", "-$1")  # in accounting, (5) is −5
+        digits = digits.str.replace(r"^\((.*)\)$", "-$1")  # (5) is −5
         is_number = text.str.contains(self.pattern)
         cleaned = pl.when(is_number).then(digits).otherwise(text + MALFORMED)
         return cleaned.cast(pl.Float64) / (100.0 if self.percent else 1.0)
@@ -135,7 +135,7 @@ def spellings_of(
     cells: pl.DataFrame,
     text: TextFormat,
 ) -> tuple[dict[str, Spelling], list[str]]:
-    """Return the notation of each column of trimmed text, and remarks on surprising ones."""
+    """Return the notation of each column of trimmed text, and remarks on surprising notations."""
     columns = {column.name: column.alias("cells") for column in cells}
     fixed = _fixed_spellings(columns, text)
     plain = _plain_spellings(cells, text)
@@ -168,7 +168,7 @@ def spellings_of(
 
 def _columns_of_words(cells: pl.DataFrame) -> frozenset[str]:
     """Return the columns with a cell that is not a number, date or Boolean in any notation."""
-    # One query for all columns: separate calls for 50,000 columns would take minutes.
+    # A single query reads all columns; separate queries for 50,000 columns would take minutes.
     is_word = ~pl.all().str.contains(r"(?i)[0-9]|^(?:true|false|[-+]?inf|[-+]?infinity|nan)$")
     answers = cells.select(is_word.any()).row(0, named=True)
     return frozenset(name for name, has_word in answers.items() if has_word)
@@ -178,7 +178,7 @@ def _fixed_spellings(
     columns: Mapping[str, pl.Series],
     text: TextFormat,
 ) -> dict[str, Spelling]:
-    """Return the notation of columns whose notation is given."""
+    """Return the notation of each column for which the user or a model gives one."""
     fixed: dict[str, Spelling] = {}
     for name, notation in text.columns.items():
         if name in columns:
@@ -193,7 +193,7 @@ def _settled_spellings(
     columns: Mapping[str, pl.Series],
     text: TextFormat,
 ) -> tuple[dict[str, Spelling], list[str]]:
-    """Return one notation per column; if several fit, other columns decide."""
+    """Return one notation for each column; if several fit, clear columns decide."""
     clear_marks = _clear_marks(possible, columns)
     is_ambiguous = any(len(ways) > 1 for ways in possible.values())
     if "," in clear_marks or text.delimiter == ";" or is_ambiguous:
@@ -215,7 +215,7 @@ def _units_of(
     columns: Mapping[str, pl.Series],
     fixed: Mapping[str, Spelling],
 ) -> dict[str, str]:
-    """Return the unit of each column in which all numbers have the same unit."""
+    """Return the unit of each column whose numbers all have the same unit."""
     units: dict[str, str] = {}
     for name, column in columns.items():
         found = [] if name in fixed else units_in(column.drop_nulls())
@@ -246,7 +246,7 @@ def _with_units(
 
 
 def _spelling_by(notation: Notation, column: pl.Series, text: TextFormat) -> Spelling | None:
-    """Return how to read a column with a given notation; None if the notation does not say."""
+    """Return how a column with a given notation is read; None if the notation is empty."""
     if notation.kind == "text":
         return Words()
     cells = column.drop_nulls()
@@ -274,7 +274,7 @@ def _spelling_by(notation: Notation, column: pl.Series, text: TextFormat) -> Spe
     row = int((~fits).arg_max() or 0)
     cell = column[row : row + 1]
     if not numbers_in(cell).all() and not units_in(cell):
-        return None  # not a number at all, which is a different error
+        return None  # the cell is not a number at all, which is a different error
     return Words(doubt=_other_notation(notation, column[row], row))
 
 
@@ -283,7 +283,7 @@ def _are_plain(cells: pl.Series) -> bool:
 
 
 def _other_notation(notation: Notation, cell: str, row: int) -> str:
-    """Return how a cell's notation differs from that of the numbers in the model's fit."""
+    """Return the message for a cell whose notation differs from that of the model's rows."""
     fitted = "plain numbers" if notation.is_plain else f"numbers with {notation.described}"
     return (
         f"holds {quote(cell)} in row {row:,} (counted from 0), but the model was fitted to "
@@ -322,7 +322,7 @@ def notations_of(
     decimals = {notation.decimal for notation in notations.values() if notation.decimal}
     if len(decimals) != 1:
         return notations
-    # A column without marks takes the notation of the file's other columns.
+    # A column without decimal marks gets the mark of the file's other columns.
     (decimal,) = decimals
     return {
         name: replace(notation, decimal=decimal) if notation.kind == "number" else notation
@@ -334,7 +334,7 @@ def unsure_points(
     cells: pl.DataFrame,
     spellings: Mapping[str, Spelling],
 ) -> frozenset[str]:
-    """Return the columns of plain numbers in which every point may be a thousands mark."""
+    """Return the numeric columns in which every point may be a thousands mark."""
     grouped = Numbers(decimal=",", thousands=".")
     names = []
     for name, spelling in spellings.items():
@@ -366,7 +366,7 @@ def _clear_marks(
     possible: Mapping[str, list[Spelling]],
     columns: Mapping[str, pl.Series],
 ) -> set[DecimalMark]:
-    """Return the decimal marks of columns in which the mark is unambiguous."""
+    """Return the decimal marks of the columns in which they are unambiguous."""
     marks: set[DecimalMark] = set()
     for name, ways in possible.items():
         first = ways[0]
@@ -383,7 +383,7 @@ def _doubt_points(
     clear_marks: set[DecimalMark],
     text: TextFormat,
 ) -> None:
-    """Add a second reading to columns of plain numbers whose points may be thousands marks."""
+    """Add a second notation to columns of plain numbers whose points may be thousands marks."""
     grouped = Numbers(decimal=",", thousands=".")
     for name, ways in possible.items():
         first = ways[0]
@@ -427,7 +427,7 @@ def _remarks_on_dates(
 
 
 def typed(cells: pl.DataFrame, spellings: Mapping[str, Spelling]) -> pl.DataFrame:
-    """Return typed values of sampled text, with integers as integers."""
+    """Return sampled text as values with types; whole numbers become integers."""
     columns = []
     for name, spelling in spellings.items():
         values = spelling.values(exactly(name))
@@ -438,7 +438,7 @@ def typed(cells: pl.DataFrame, spellings: Mapping[str, Spelling]) -> pl.DataFram
 
 
 def _plain_spellings(cells: pl.DataFrame, text: TextFormat) -> dict[str, list[Spelling]]:
-    """Return the reading of columns that are empty, plain numbers, or codes such as 007."""
+    """Return the notation of columns that are empty, plain numbers, or codes such as 007."""
     every = pl.all()
     tests = {
         "empty": every.is_null().all(),
@@ -478,7 +478,7 @@ def _possible_spellings(
         return [Words(_truth_values)]
     if not numbers_in(cells).all():
         return [_words(column, cells)]
-    # As for plain numbers, except that codes have no unit: 05 kg is 5.
+    # Codes stay text. A number with a unit is not a code: 05 kg is 5.
     if not has_unit and cells.str.contains(_CODE).any():
         return [Words()]
     formats = _number_formats(cells, text)
@@ -486,7 +486,7 @@ def _possible_spellings(
 
 
 def _words(column: pl.Series, cells: pl.Series) -> Words:
-    """Return dates or plain text; numbers with several units are text with a doubt."""
+    """Return the notation of dates or text; numbers with several units are text with a doubt."""
     units = units_in(cells)
     if len(units) > 1:
         row = column.str.ends_with(units[1]).arg_max() or 0
@@ -501,7 +501,7 @@ def _words(column: pl.Series, cells: pl.Series) -> Words:
 
 
 def _truth_values(text: pl.Expr) -> pl.Expr:
-    """Return Booleans; any other cell fails to parse."""
+    """Return cells as Booleans; any other cell fails to parse."""
     marked = text.str.replace(r"^([-+0-9].*)$", f"$1{MALFORMED}")
     digits = marked.str.replace("(?i)^true$", "1").str.replace("(?i)^false$", "0")
     return digits.cast(pl.Int8).cast(pl.Boolean)
@@ -534,7 +534,7 @@ def _number_formats(cells: pl.Series, text: TextFormat) -> list[Numbers]:
         if format.decimal not in by_mark and format.fits(cells):
             by_mark[format.decimal] = format
     formats = [by_mark[mark] for mark in ".," if mark in by_mark]
-    if not cells.str.contains(r"[.,]").any():  # then the decimal mark does not matter
+    if not cells.str.contains(r"[.,]").any():  # without marks, all decimal marks fit
         formats = formats[-1:]
     return [_with_whole(format, cells) for format in formats]
 
@@ -565,7 +565,7 @@ def _settled(
     clear_marks: set[DecimalMark],
     text: TextFormat,
 ) -> tuple[Spelling, str]:
-    """Return the reading of a column whose marks all stand before three digits, and a remark."""
+    """Return the notation of a column whose marks all precede three digits, and a remark."""
     has_comma = bool(cells.str.contains(",").any())
     example = cells.filter(cells.str.contains(r"[.,]"))[0]
     formats: dict[DecimalMark, Numbers] = {}
@@ -600,8 +600,8 @@ def _settled(
 
 def sentinel_remarks(cells: pl.DataFrame) -> Iterator[str]:
     """Yield a remark on each number, such as -999, that may mean a missing value."""
-    # It is repeated and farther from the other numbers than these are apart, or it is the only
-    # negative number.
+    # A number such as -999 is remarkable if it is repeated and far from all other numbers, or if it
+    # is the only negative number.
     counts = cells.select(pl.all().str.contains(_NINES).sum()).row(0)
     for name, n_nines in zip(cells.columns, counts, strict=True):
         if n_nines < 2:

@@ -1,4 +1,4 @@
-"""A table of delimited text: its first rows, and scans of all rows."""
+"""Tables of delimited text: their first rows, and scans of all rows."""
 
 import io
 import math
@@ -41,26 +41,28 @@ from suffice.data.text.spelling import (
 )
 from suffice.errors import InvalidInputError
 
-MOST_TEXT_COLUMNS = 10_000  # most columns with cells other than plain numbers
-_LATE_CELLS = 100  # cells that decide the type of a column that is empty in the first rows
+MOST_TEXT_COLUMNS = 10_000  # limit on the columns with cells other than plain numbers
+# number of later cells that decide the type of a column without values in the first rows
+_LATE_CELLS = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextTable:
-    """A text table, known from its first rows: layout, columns and notations."""
+    """A text table whose layout, columns and notations were found from its first rows."""
 
     label: str
     layout: Layout
     sample: pl.DataFrame
     spellings: dict[str, Spelling]
     padded: frozenset[str]  # columns whose values are surrounded by blanks
-    # Whether to search for spellings of missing values, which takes a third of the reading time. It
-    # is needed if the first rows have some, if the user names some, or if a number fails to parse.
+    # Whether to search for spellings of missing values, which takes a third of the reading time.
+    # The search is needed if the first rows have such spellings, if the user names some, or if a
+    # number fails to parse.
     careful: bool
     remarks: tuple[str, ...]  # remarks on readings that may surprise the user
     notations: dict[str, Notation]  # notation of numbers and dates
-    fixed: frozenset[str]  # columns whose notation was given
-    # Columns whose points, each before three digits, may be thousands marks in other files.
+    fixed: frozenset[str]  # columns whose notation the user or a model gives
+    # Columns whose points all precede three digits, so that they may be thousands marks.
     unsure: frozenset[str]
 
     @classmethod
@@ -74,7 +76,7 @@ class TextTable:
         *,
         is_all: bool = False,
     ) -> Self:
-        """Return the table that starts with the bytes ``head``; ``is_all``: it has no other bytes.
+        """Return the table that begins with ``head``; with ``is_all``, there are no other bytes.
 
         ``path`` is None for a stream.
         """
@@ -99,7 +101,7 @@ class TextTable:
             sample=typed(filled, spellings),
             spellings=spellings,
             padded=frozenset(cell.name for cell, trim in pairs if not cell.equals(trim)),
-            # A user may name a number as a missing value; it would parse as a number.
+            # If the user names a number as a missing value, it would otherwise parse as a number.
             careful=n_marked > 0 or len(text.na_values) > 0,
             remarks=(*layout.remarks, *remarks, *sentinel_remarks(filled)),
             notations=notations_of(judged, spellings),
@@ -109,7 +111,7 @@ class TextTable:
 
     @property
     def doubts(self) -> dict[str, str]:
-        """Why columns that may be numeric are not read as numbers."""
+        """By column, why it is not read as numbers although it may be numeric."""
         return {name: s.doubt for name, s in self.spellings.items() if s.doubt}
 
     def scan(self, path: Path | str, columns: ColumnTypes) -> Scan:
@@ -126,9 +128,9 @@ class TextTable:
         start: int,
         n_rows: int | None,
     ) -> Iterator[pl.DataFrame]:
-        """Yield ``n_rows`` rows (None: all) of a file from ``start`` on, block by block."""
-        # Reading the whole file at once may return rows after a row that fails to parse, so the
-        # number of rows read would be unknown. A block is read completely or again.
+        """Yield ``n_rows`` rows of a file from ``start`` on (None: all rows), block by block."""
+        # If a row fails to parse, polars may already have returned later rows, so the number of
+        # rows read would be unknown. A block is therefore read completely, or again.
         numbers = self._numbers_in(columns)
         blocks = row_blocks(
             pieces_in(path), self.layout, self.label, numbers=numbers, warns=True
@@ -154,13 +156,14 @@ class TextTable:
             text = io.BytesIO(block)
             return self._rows(text, columns, careful=self.careful, skip_lines=0).collect()
         except pl.exceptions.ComputeError:
-            # Blanks around numbers that occur only in later rows are visible only in text.
+            # The first rows do not show blanks around numbers in later rows. They are trimmed in
+            # text.
             as_text = replace(self, padded=frozenset(self.layout.names))
             text = io.BytesIO(block)
             return as_text._rows(text, columns, careful=True, skip_lines=0).collect()
 
     def _numbers_in(self, columns: ColumnTypes) -> frozenset[str]:
-        """Return the columns read as numbers because their first rows are numbers."""
+        """Return the columns that are read as numbers because their first rows are numbers."""
         names = []
         for name, dtype in columns.items():
             spelling = self.spellings[original_of(name)]
@@ -190,8 +193,8 @@ class TextTable:
         skip_lines: int,
     ) -> pl.LazyFrame:
         """Return the rows of a file or of bytes as a lazy table."""
-        # The reader would also remove spellings of missing values from copied columns. If columns
-        # are copied, these spellings are replaced afterwards.
+        # The reader would remove spellings of missing values from copied columns, too. If there are
+        # such columns, the spellings are therefore replaced after reading.
         has_copies = None in columns.values()
         marks_later = careful and has_copies
         read_as_text = {name for name in columns if marks_later or copy_of(name) in columns}
@@ -202,7 +205,7 @@ class TextTable:
             separator=self.layout.separator,
             has_header=False,
             comment_prefix=self.layout.comment or None,
-            missing_columns="insert",  # if the first row of a block is short
+            missing_columns="insert",  # the first row of a block may have too few fields
             null_values=list(self.layout.missing) if careful and not has_copies else None,
             schema={name: table._type(name, columns.get(name)) for name in self.layout.names},
             skip_lines=skip_lines,
@@ -228,7 +231,7 @@ class TextTable:
 
 
 def _refuse_many_texts(cells: pl.DataFrame, label: str) -> None:
-    """Raise for more text columns than can be checked one by one within seconds."""
+    """Raise if there are more text columns than can be checked within seconds."""
     if cells.width <= MOST_TEXT_COLUMNS:
         return
     is_text = pl.all().cast(pl.Float64, strict=False).null_count() > pl.all().null_count()
@@ -263,7 +266,7 @@ def _sampled(
             separator=layout.separator,
             has_header=False,
             comment_prefix=layout.comment or None,
-            missing_columns="insert",  # if the first row is short
+            missing_columns="insert",  # the first row may have too few fields
             schema=dict.fromkeys(layout.names, pl.String),
             n_rows=n_rows,
             skip_lines=skip_lines,
@@ -272,7 +275,7 @@ def _sampled(
 
     with reading(label):
         if path is None:
-            # The last row of a head may be cut off; if the head is everything, one block is
+            # The last row of a head may be cut off. If the head is the whole text, one block is
             # complete.
             blocks = row_blocks([head, b""], layout, label)
             whole = b"".join(blocks) if is_all else next(blocks, b"")
@@ -311,7 +314,7 @@ def _has_line_breaks(sample: pl.DataFrame) -> bool:
 
 
 def check_rows(path: Path | str, layout: Layout, label: str) -> None:
-    """Raise if the reader would lose or reject rows of a file; see ``row_blocks``."""
+    """Raise if the reader would lose or reject rows of a file, which ``row_blocks`` detects."""
     for _ in row_blocks(pieces_in(path), layout, label, counts_each_row=True):
         pass
 
@@ -322,7 +325,7 @@ def _late_cells(
     label: str,
     sample: pl.DataFrame,
 ) -> pl.DataFrame | None:
-    """Return values, from anywhere in the file, of columns that are empty in the sample."""
+    """Return values, found anywhere in the file, of columns without values in the sample."""
     is_empty = sample.select(pl.all().is_null().all()).row(0, named=True)
     names = [name for name in sample.columns if is_empty[name]]
     return _chosen_cells(path, layout, label, sample, names, pl.Expr.is_not_null)
@@ -335,7 +338,7 @@ def _deciding_dates(
     sample: pl.DataFrame,
     spellings: Mapping[str, Spelling],
 ) -> pl.DataFrame | None:
-    """Return cells, from anywhere in the file, that distinguish day/month from month/day."""
+    """Return cells, found anywhere in the file, that distinguish day/month from month/day."""
     names = [
         name
         for name, spelling in spellings.items()

@@ -61,7 +61,7 @@ _WITH_UNIT = rf"^{_NUMBER}{_BLANKS}*([^\s0-9.,'%]\S{{0,7}})$"
 
 
 def units_in(cells: pl.Series) -> list[str]:
-    """Return the distinct units if all cells are numbers with a known unit, else an empty list."""
+    """Return the distinct units if all cells are numbers with known units, else an empty list."""
     units = cells.str.extract(_WITH_UNIT)
     if units.null_count():
         return []
