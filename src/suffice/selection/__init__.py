@@ -1,5 +1,4 @@
-"""Choice of settings by held-out rows: folds, cross-validation, leave-one-out, the search.
+"""Evaluate models on held-out rows, and choose settings by their held-out losses.
 
-The package works on the sums and models of ``core``. It imports ``data``, ``discriminative`` and
-``core``, but no estimators.
+The package imports ``core``, ``data`` and ``discriminative``, but no estimators.
 """

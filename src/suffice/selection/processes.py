@@ -1,4 +1,4 @@
-"""Worker processes that share the work of this process, for tasks that threads would block."""
+"""Worker processes for tasks that would block each other in threads."""
 
 import os
 import pickle
@@ -22,9 +22,10 @@ Shared = TypeVar("Shared")
 Task = TypeVar("Task", bound=Hashable)
 Result = TypeVar("Result")
 
-_MOST_WORKERS = 3  # each worker imports all modules again and has its own memory
+_MOST_WORKERS = 3  # few, because each worker imports all modules again and has its own memory
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_load_job = lru_cache(1)(pickle.loads)  # successive tasks often belong to the same job
+# only one job is kept, because successive tasks mostly belong to the same job
+_load_job = lru_cache(1)(pickle.loads)
 
 
 class Worker:
@@ -34,7 +35,8 @@ class Worker:
         context = get_context("spawn")
         self._pipe, other_end = context.Pipe()
         self._process = context.Process(target=_serve, args=(other_end, modules), daemon=True)
-        # A spawned process would run the user's script again; an empty main module prevents this.
+        # A spawned process imports the main module, which would run the user's script again. An
+        # empty main module prevents this.
         main = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")
         try:
@@ -63,10 +65,10 @@ _WORKERS: ContextVar[tuple[Worker, ...]] = ContextVar("workers", default=())
 
 @contextmanager
 def worker_processes(*modules: str, when: bool = True) -> Iterator[None]:
-    """Start a worker for each other core; ``computed_ahead`` uses them inside the block.
+    """Start a worker for each other core, which ``computed_ahead`` uses inside the block.
 
-    The workers import ``modules`` while this process continues. An outer block's workers are used
-    again. If ``when`` is False, no workers are used.
+    The workers import ``modules`` while this process continues. If an outer block has workers, they
+    are used again. If ``when`` is False, no workers are used.
     """
     workers: tuple[Worker, ...] = ()
     started: list[Worker] = []
@@ -108,15 +110,17 @@ def computed_ahead(
 ) -> Iterator[Callable[[Task], Result | None]]:
     """Let workers compute ``work(shared, task)`` in the background, starting with the last task.
 
-    Yield a function that returns the result of a task, or None if the caller must compute it: no
-    worker has started it, it failed, or it could not be pickled.
+    Yield a function that returns the result of a task. It returns None if the caller must compute
+    the task, because no worker has started it, it failed, or it could not be pickled.
     """
     workers = _WORKERS.get()
     job = _pickled_job(work, shared) if workers and tasks else None
     if job is None:
         yield lambda _: None
         return
-    free = list(workers)  # the pool has as many threads as there are workers
+    free = list(
+        workers
+    )  # each thread of the pool takes a worker, so there is always a free one
 
     def run(task: Task) -> Result | None:
         worker = free.pop()
@@ -153,7 +157,8 @@ def _pickled_job(work: Callable[..., object], shared: object) -> bytes | None:
 
 def _serve(pipe: Connection, modules: Sequence[str]) -> None:
     """Compute the tasks that arrive through the pipe, until its other end is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends this one
+    # Ctrl-C ends the parent process, which then ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     for variable in _THREAD_VARIABLES:
         os.environ[variable] = "1"
     with suppress(EOFError, OSError), at_most(1), without_bars():

@@ -1,5 +1,6 @@
-"""The search of the automatic classifiers, and of settings that are left "auto".
+"""The search of the automatic classifiers, and of settings that are "auto".
 
-It fits views and trees, evaluates them by exact cross-validation, and averages them. Imports
-``selection.validation``, ``discriminative`` and ``core``, but no estimator.
+The search fits views of the rows, trees and other models, evaluates them by exact cross-validation,
+and averages the best. The package imports ``selection.validation``, ``discriminative`` and
+``core``, but no estimators.
 """

@@ -1,4 +1,4 @@
-"""Boosted trees, with the number of rounds chosen on held-out rows."""
+"""Fit boosted trees, and choose the number of rounds on held-out rows."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -11,7 +11,7 @@ from suffice.core.threads import side_by_side
 from suffice.selection.search.tree_growing import bin_edges, bounded_columns
 from suffice.typing import Codes, Floats
 
-N_EDGES = 127  # split points per feature, at quantiles
+N_EDGES = 127  # number of split points per feature, which are quantiles
 MOST_ROUNDS = 240
 _RATE = 0.1  # learning rate of the first rounds
 _STEADY_ROUNDS = 60  # after this many rounds, the learning rate grows
@@ -25,21 +25,21 @@ _FEATURE_SHARE = 0.6  # with more features, the share that a tree may split on
 _PATIENCE = 20  # boosting stops after this many rounds without a lower held-out loss
 _FEWEST_LEAVES = 12
 _MOST_LEAVES = 40
-# the arrays of ``boost`` without the losses
+# the arrays that describe the trees in the result of ``boost``
 _Trees: TypeAlias = tuple[Codes, Codes, Codes, Codes, Floats]
 _PSEUDO_COUNT = 0.5  # pseudo-count of each class in the scores before the first tree
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOutBoosting:
-    """The number of rounds with the lowest held-out loss, and held-out posteriors after these."""
+    """The number of rounds with the lowest held-out loss, and the held-out posteriors then."""
 
     n_rounds: int
     posterior: Floats  # (m, K)
 
 
 def judge_boosting(table: Table, held_out: Table, seed: int) -> HeldOutBoosting:
-    """Return the result of boosting, stopped at the lowest log-loss of held-out rows."""
+    """Return the result of boosting that stops at the lowest log-loss of held-out rows."""
     edges = bin_edges(bounded_columns(table.x), N_EDGES)
     parts = _boosted(table, edges, held_out, n_rounds=MOST_ROUNDS, seed=seed)
     losses, scores = parts[5:]
@@ -48,7 +48,7 @@ def judge_boosting(table: Table, held_out: Table, seed: int) -> HeldOutBoosting:
 
 
 def fit_boosting(table: Table, *, n_rounds: int, n_repeats: int, seed: int) -> BoostedTrees:
-    """Return the mean of ``n_repeats`` boosted models, each of which samples other rows."""
+    """Return the mean of ``n_repeats`` boosted models, each with its own samples of rows."""
     edges = bin_edges(bounded_columns(table.x), N_EDGES)
     nobody = table.take(np.zeros(0, np.intp))
     n_outputs = 1 if table.n_classes == 2 else table.n_classes
@@ -96,7 +96,7 @@ def _boosted(
     n_rounds: int,
     seed: int,
 ) -> tuple[Codes, Codes, Codes, Codes, Floats, Floats, Floats]:
-    """Return roots, children, feature, last bin on the left, value, losses and best scores."""
+    """Return the seven arrays of ``boost``, which describes them."""
     from suffice.selection.search.boosting_loops import (  # Numba is slow to import
         BoostingSettings,
         boost,

@@ -17,14 +17,14 @@ class BoostingSettings(NamedTuple):
     """Settings of gradient boosting."""
 
     rate: float  # learning rate η of the first rounds
-    steady_rounds: int  # after this many rounds, η grows in proportion to the rounds
+    steady_rounds: int  # number of rounds after which η grows in proportion to the round
     largest_rate: float
     n_leaves: int  # largest number of leaves of a tree
     min_leaf_rows: int
     min_leaf_curvature: float  # smallest Σ h in a leaf
     l2: float  # penalty λ on the value of a leaf
-    n_rows: int  # rows drawn for each round
-    n_features: int  # features drawn for each tree, on which it may split
+    n_rows: int  # number of rows drawn for each round
+    n_features: int  # number of features drawn for each tree, on which it may split
     patience: int  # boosting stops after this many rounds without a lower held-out loss
 
 
@@ -43,14 +43,15 @@ def boost(
 ) -> tuple[Codes, Codes, Codes, Codes, Floats, Floats, Floats]:
     """Return the trees of at most ``n_rounds`` rounds, the held-out losses and the best scores.
 
-    The trees are roots (T,), children (N, 2), feature (N,), the last bin on the left (N,) and value
-    (N,). The children of a leaf are the leaf itself. The losses (R + 1,) are the mean held-out
-    log-loss before the first round and after each round. The scores (m, K) of the held-out rows are
-    those after the best round. Boosting stops early if the held-out loss no longer falls.
+    Five arrays describe the T trees with N nodes: the root of each tree (T,), and for each node its
+    children (N, 2), feature (N,), last bin on the left (N,) and value (N,). The children of a leaf
+    are the leaf itself. The losses (R + 1,) are the mean held-out log-loss before the first round
+    and after each of R rounds. The scores (m, K) are those of the held-out rows after the best
+    round. Boosting stops early if the held-out loss no longer falls.
 
-    ``bins`` (d, n) are the bins of the training rows, ``held_bins`` (d, m) those of held-out rows.
-    ``baseline`` (K,) are the scores before the first tree. Two classes need one tree per round,
-    which changes the score of the second class.
+    ``bins`` (d, n) are the bins of the training rows, and ``held_bins`` (d, m) those of the
+    held-out rows. ``baseline`` (K,) are the scores before the first tree. With two classes, there
+    is one tree per round, which changes the score of the second class.
 
     Friedman (2001), *Annals of Statistics* 29, 1189–1232; Ke et al. (2017), *NeurIPS* 30.
     """
@@ -86,7 +87,7 @@ def boost(
     n_bins = np.ones(d, np.intp)
     for j in range(d):
         n_bins[j] = int(bins[j].max()) + 1
-    # sums of gradient, curvature and rows, for each leaf and bin
+    # sums of gradients, curvatures and rows, for each leaf, feature and bin
     sums = np.zeros((settings.n_leaves, n_features, n_bins.max(), 3))
     leaf_edges = np.zeros((settings.n_leaves, 2), np.intp)
     leaf_nodes = np.zeros(settings.n_leaves, np.intp)
@@ -129,7 +130,8 @@ def boost(
             )
             n_nodes = root + 2 * n_leaves - 1
             n_trees += 1
-            # the drawn rows are sorted by leaf; all other rows descend the tree
+            # The drawn rows are sorted by leaf, so their leaves are known. All other rows descend
+            # the tree.
             for leaf in range(n_leaves):
                 step = value[leaf_nodes[leaf]]
                 for i in range(leaf_edges[leaf, 0], leaf_edges[leaf, 1]):
@@ -161,7 +163,8 @@ def boost(
 def _rate_of(round_: int, settings: BoostingSettings) -> float:
     """Return η of a round.
 
-    The penalty of leaf values slows late rounds, when the gradients and curvatures are small.
+    In late rounds, gradients and curvatures are small, and the penalty on leaf values slows
+    learning. A growing η makes up for that.
     """
     growth = max(1.0, round_ / settings.steady_rounds)
     return float(min(settings.rate * growth, settings.largest_rate))
@@ -203,7 +206,7 @@ def _softmax(scores: Floats, posterior: Floats) -> None:
 
 @njit(nogil=True)
 def _log_loss(scores: Floats, codes: Codes, weights: Floats) -> float:
-    """Return the mean of log Σ_k exp(a_k) − a_true; 0 without rows."""
+    """Return the mean log-loss, log Σ_k exp(a_k) − a_true, of scores a; 0 without rows."""
     total = 0.0
     weight = 0.0
     for i in range(len(codes)):
@@ -228,7 +231,7 @@ def _add_tree(
     scores: Floats,
     k: int,
 ) -> None:
-    """Add to the score of class k of some rows the value of the leaf that each row reaches."""
+    """Add the value of the leaf that each row reaches to the row's score of class k."""
     for row in rows:
         node = root
         while children[node, 0] != node:
@@ -257,14 +260,14 @@ def _grow_tree(
 ) -> int:
     """Grow a tree by splitting the leaf with the largest gain; return the number of leaves.
 
-    ``rows`` are sorted by leaf: the rows of leaf i are between ``leaf_edges[i]``, and its node is
-    ``leaf_nodes[i]``.
+    ``rows`` become sorted by leaf: leaf i has the rows from ``leaf_edges[i, 0]`` up to
+    ``leaf_edges[i, 1]``, and the node ``leaf_nodes[i]``.
     """
     n_leaves = settings.n_leaves
     gain = np.full(n_leaves, -1.0)
     best_feature = np.zeros(n_leaves, np.intp)
     best_bin = np.zeros(n_leaves, np.intp)
-    place = np.arange(n_leaves)  # best split of each leaf
+    place = np.arange(n_leaves)  # position of the sums of each leaf in ``sums``
     leaf_nodes[0] = root
     leaf_edges[0, 0] = 0
     leaf_edges[0, 1] = len(rows)
@@ -290,7 +293,7 @@ def _grow_tree(
         children[node, 1] = n_nodes + 1
         children[n_nodes] = n_nodes
         children[n_nodes + 1] = n_nodes + 1
-        # the left child replaces the leaf, the right child is a new leaf
+        # the left child takes the place of the leaf, and the right child becomes a new leaf
         other = n_grown
         leaf_nodes[leaf] = n_nodes
         leaf_edges[leaf, 1] = middle
@@ -303,7 +306,7 @@ def _grow_tree(
         larger = max(middle - lo, hi - middle)
         if n_grown == n_leaves or larger < 2 * settings.min_leaf_rows:
             continue
-        # sum the smaller child's rows; subtract to get the larger child's sums
+        # sums of the larger child = sums of the parent − sums of the smaller child
         small, large = (leaf, other) if middle - lo <= hi - middle else (other, leaf)
         place[large], place[small] = place[leaf], place[other]
         small_sums = sums[place[small]]
@@ -361,7 +364,7 @@ def _fill_sums(
 def _best_split(
     sums: Floats, n_bins: Codes, features: Codes, settings: BoostingSettings
 ) -> tuple[float, int, int]:
-    """Return the gain, the feature's position and the last bin on the left; gain −1 if none."""
+    """Return the gain of the best split, its feature's position and its last bin on the left."""
     best = 0.0
     place = -1
     last = 0
@@ -403,7 +406,7 @@ def _best_split(
 def _partition(
     column: Bins, last_bin: int, rows: Codes, gradient: Floats, curvature: Floats
 ) -> int:
-    """Move the rows of the bins up to ``bin`` to the front, with gradients; return their number."""
+    """Move rows in bins up to ``last_bin`` to the front, with gradients; return their number."""
     n = 0
     for i in range(len(rows)):
         if column[rows[i]] <= last_bin:

@@ -1,4 +1,4 @@
-"""Candidates of the search with their losses, and the members of the average."""
+"""Candidates of the search with their losses, and members of the average."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,7 +34,7 @@ _PLAIN = Plain()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GaussianCandidate:
-    """A view of the rows, the settings of a Gaussian model, and its held-out losses."""
+    """The settings of a Gaussian model under a view of the rows, with held-out losses."""
 
     view: View
     settings: Settings
@@ -46,7 +46,7 @@ class GaussianCandidate:
 
     @classmethod
     def judged(cls, view: View, settings: Settings, losses: GridLosses, i: int) -> Self:
-        """Return the candidate with setting i of a grid."""
+        """Return the candidate with setting i of an evaluated grid."""
         shrinkage = float(losses.shrinkage[i])
         if settings.tied_classes is True:
             settings = settings.with_regularisation(pooling=None, shrinkage=shrinkage)
@@ -77,7 +77,7 @@ class GaussianCandidate:
 
     @property
     def pooling(self) -> float:
-        """λ: 0 estimates each class's own covariance, 1 the pooled one."""
+        """λ: with 0, every class has its own covariance; with 1, all share the pooled one."""
         return (
             1.0 if self.settings.tied_classes is True else self.settings.regularisation.pooling
         )
@@ -105,7 +105,7 @@ class GaussianCandidate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearnerCandidate:
-    """A classifier that is not Gaussian, its temperature, and its held-out losses."""
+    """A classifier that is not Gaussian, with its temperature and held-out losses."""
 
     name: str
     learner: Learner | None  # None if the candidate comes from a file
@@ -146,7 +146,7 @@ class Member:
 
 
 def doubt_of(n_rows: int) -> float:
-    """Return ε = 1 / (n + 1), the probability that the next row resembles no earlier row."""
+    """Return ε = 1 / (n + 1), an estimate of P(the next row resembles no earlier row)."""
     return 1 / (n_rows + 1)
 
 
@@ -157,7 +157,7 @@ def fit_candidates(
 ) -> tuple[Member, ...]:
     """Return the candidates with positive weight, fitted to all rows.
 
-    ``known_moments`` maps the ``id`` of a view to the moments of all rows under that view. Every
+    ``known_moments`` maps the ``id`` of a view to the moments of all rows under the view. Every
     other view takes one pass over the rows.
     """
     weighted = [candidate for candidate in candidates if candidate.weight > 0]
@@ -178,12 +178,12 @@ def fit_candidates(
 
 
 def shares_of(members: Sequence[Member]) -> tuple[Share, ...]:
-    """Return the models as parts of an average; members with the same view share one object."""
+    """Return the parts of an average; members with the same view share the view's object."""
     views: dict[int, View] = {}
     for member in members:
         view = member.candidate.view
         if id(view) not in views:
-            # the model already contains the mixing of the kernel features
+            # the model of the member already includes the mixing of the kernel features
             views[id(view)] = view.unmixed() if isinstance(view, KernelFeatures) else view
     return tuple(
         Share(views[id(member.candidate.view)], member.model, member.candidate.weight)

@@ -1,4 +1,4 @@
-"""The pseudo-count and the temperature of a classifier of counts, by exact leave-one-out."""
+"""Choose the pseudo-count and temperature of a count classifier by exact leave-one-out."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from suffice.selection.search.temperatures import best_temperature
 from suffice.typing import Codes, Floats
 
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-#: Each temperature is half of the next: exponentials are squared, not computed again.
+#: Each temperature is half of the next, so that exp(a / T) is squared, not computed again.
 COARSE_TEMPERATURES = np.exp2(np.arange(-1.0, 9.0))
 _AT_ONCE = 2  # number of pseudo-counts evaluated in one pass over the cells
 _ROWS = 4096  # rows per block, so that their scores stay in the cache
-# prior standard deviation of log T; wide, because naive Bayes is often far too confident
+# prior standard deviation of log T; large, because naive Bayes is often far too confident
 SPREAD = 2.0
 _FINE_STEPS = np.exp2(np.linspace(-1.0, 1.0, 9))  # multiples of the best coarse temperature
 
@@ -37,8 +37,8 @@ def choose_count_settings(
 ) -> CountSettings:
     """Return the settings with each "auto" replaced, chosen by exact leave-one-out log-loss.
 
-    The rows must be those of the sums, in the form the model reads. If pseudo-count and temperature
-    are both open, each pseudo-count α is evaluated at its own best temperature.
+    The rows must be those of the sums, in the form that the model reads. If the pseudo-count α and
+    the temperature are both "auto", each α is evaluated at its own best temperature.
     """
     alphas = ALPHAS if isinstance(settings.alpha, str) else (settings.alpha,)
     if len(alphas) == 1 and not isinstance(settings.temperature, str):
@@ -83,7 +83,9 @@ def log_losses(scores: Floats, truth: Codes, w: Floats, temperatures: Floats) ->
         for t in range(len(temperatures) - 1, -1, -1):
             # −log p(true class) = log Σ_k exp(d_k / T) − d_true / T
             losses = np.log(powers.sum(1)) - true_d / temperatures[t]
-            losses[~np.isfinite(losses)] = ABSENT_LOSS  # the row's class has no other rows
+            losses[~np.isfinite(losses)] = (
+                ABSENT_LOSS  # the class of the row has no other rows
+            )
             summed[t] += losses @ w[block]
             np.square(powers, out=powers)
     return np.asarray(summed / w.sum())

@@ -6,13 +6,13 @@ from typing import Self
 from suffice.core.table import Table
 from suffice.selection.search.regularisation_grid import POOLINGS, is_wide
 
-ARITHMETIC = 1e11  # limit on the multiplications of the evaluation; takes some seconds
-_FEW_ROWS = 500  # with fewer rows, ten folds instead of five
+ARITHMETIC = 1e11  # limit on the multiplications of the evaluation, which take some seconds
+_FEW_ROWS = 500  # with fewer rows, there are ten folds instead of five
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """The number of folds, and the pooling values evaluated on them."""
+    """The number of folds, and the pooling values that are evaluated on the folds."""
 
     n_folds: int
     poolings: tuple[float, ...] = POOLINGS
@@ -43,9 +43,9 @@ class Effort:
         return efforts[-1]
 
     def multiplications(self, n: int, d: int, k: int) -> float:
-        """Return about how many multiplications two views of n rows, d features, K classes take."""
-        # eigenvectors of a matrix for each class, fold and λ, and rows rotated by these
-        # eigenvectors
+        """Return the approximate number of multiplications for two views of an (n, d) table."""
+        # for each class, fold and λ: the eigenvectors of a matrix, and the rotation of the held-out
+        # rows
         each = 10.0 * d**3 + n / self.n_folds * d**2
         n_untied = sum(pooling < 1 for pooling in self.poolings)
         return 2 * self.n_folds * n_untied * k * each

@@ -1,4 +1,4 @@
-"""Scores of held-out rows from inner products of rows, for fewer rows than features."""
+"""Scores of held-out rows, computed from inner products if rows are fewer than features."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
@@ -22,10 +22,10 @@ from suffice.typing import Codes, Flags, Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FewRowsTraining:
-    """The standardised training rows of each fold; no (d, d) matrix is made."""
+    """The standardised training rows of each fold, from which no (d, d) matrix is computed."""
 
     x: Floats  # standardised rows, in the order of the cells  (n, d)
-    table: Table  # the same rows before view and standardisation
+    table: Table  # the same rows before the view and the standardisation
     held_out: HeldOut
     weights: Floats  # weight of each class in each fold's training rows  (F, K)
     learning_rows: tuple[Codes, ...]  # training rows of each fold
@@ -34,7 +34,7 @@ class FewRowsTraining:
 
     @classmethod
     def of(cls, seen: Floats, cells: Cells) -> Self:
-        """Return the training rows under a view; folds with one training class are left out."""
+        """Return the training rows under a view, without folds with a single training class."""
         standardisation: Standardisation
         x, standardisation = standardised(seen)
         class_weights = cells.summed(cells.table.weights)
@@ -65,7 +65,7 @@ class FewRowsTraining:
         )
 
     def fold(self, f: int) -> "FoldProducts":
-        """Return the inner products from which the scores of a fold follow for every shrinkage."""
+        """Return the inner products that give the scores of a fold for every shrinkage."""
         learnt = self.learning_rows[f]
         codes = self.table.codes[learnt]
         shares = self.table.weights[learnt] / self.weights[f].sum()
@@ -101,11 +101,11 @@ class FewRowsTraining:
 
 
 class FoldProducts(NamedTuple):
-    """Inner products in units of pooled standard deviations.
+    """Inner products of rows, in units of pooled standard deviations.
 
-    The rows of Z are the training rows of a fold, centred on their class means and multiplied by
-    √(w / W). The rows of y are the held-out rows, those of m the class means. Features without
-    variance are kept separately.
+    The rows of Z are the training rows of a fold, relative to their class means and multiplied by
+    √(w / W). The rows of y are the held-out rows, and the rows of m are the class means. Features
+    without variance have their own inner products.
     """
 
     gram: Floats  # Z Zᵀ  (r, r)
@@ -117,7 +117,7 @@ class FoldProducts(NamedTuple):
     squared_constants: Floats  # |m|² for the features without variance  (K,)
 
     def scores(self, gamma: float) -> Floats | None:
-        """Return mᵀΣ⁻¹y − ½ mᵀΣ⁻¹m, (K, n), for Σ = (1 − γ) ZᵀZ + γ I, γ > 0."""
+        """Return mᵀΣ⁻¹y − ½ mᵀΣ⁻¹m, (K, n), for Σ = (1 − γ) ZᵀZ + γ I with γ > 0."""
         # Σ⁻¹ = γ⁻¹ (I − (1 − γ) Zᵀ (γ I + (1 − γ) Z Zᵀ)⁻¹ Z)
         small = (1 - gamma) * self.gram
         small.flat[:: len(small) + 1] += gamma

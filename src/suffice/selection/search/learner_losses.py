@@ -15,10 +15,13 @@ from suffice.selection.search.temperatures import judge_scores
 from suffice.selection.search.training import Cells, HeldOut
 from suffice.typing import Codes, Floats
 
-#: Averages of trees are underconfident, so these temperatures reach further below 1.
+#: Averages of trees are underconfident, so these temperatures go further below 1 than
+# ``TEMPERATURES``.
 LEARNER_TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(-2, 4)).ravel())
-_ENOUGH_ROWS = 2_000  # held-out rows that suffice to evaluate a learner
-_MORE_ROUNDS = 1.1  # factor on the number of boosting rounds when all rows are used
+_ENOUGH_ROWS = 2_000  # number of held-out rows that suffices to evaluate a learner
+_MORE_ROUNDS = (
+    1.1  # factor on the number of boosting rounds if the model is fitted to all rows
+)
 
 
 def judge_learner(name: str, learner: Learner, cells: Cells, n_kept: int) -> list[Judged]:
@@ -83,9 +86,9 @@ def held_out_posteriors(learner: Learner, cells: Cells) -> Floats:
 def boosted_posteriors(learner: BoostedLearner, cells: Cells) -> tuple[Floats, int]:
     """Return ``held_out_posteriors`` of boosted trees, and the number of rounds for all rows.
 
-    Boosting in a fold stops at the lowest loss of its held-out rows; these may be whole groups or
-    later rows. All rows need about 10 % more rounds than a fold's training rows; this factor is a
-    guess.
+    Boosting in a fold stops at the lowest loss of the held-out rows, which may be whole groups or
+    later rows. For all rows, the number of rounds is 10 % larger than for the training rows of a
+    fold. This factor is a guess.
     """
     table = cells.table
 
@@ -96,7 +99,7 @@ def boosted_posteriors(learner: BoostedLearner, cells: Cells) -> tuple[Floats, i
         codes = np.minimum(
             np.searchsorted(fold.present, held_out.codes), len(fold.present) - 1
         )
-        # rows of a class without training rows get weight 0
+        # held-out rows of a class without training rows get weight 0
         weight = np.where(has_learnt_class, held_out.weights, 0.0)
         held_out = replace(held_out, codes=codes, classes=fold.train.classes, weight=weight)
         return fold, judge_boosting(fold.train, held_out, learner.seed)
@@ -112,7 +115,7 @@ def boosted_posteriors(learner: BoostedLearner, cells: Cells) -> tuple[Floats, i
 
 
 class _Fold(NamedTuple):
-    train: Table  # with only the classes that have rows
+    train: Table  # has only the classes with training rows
     present: Codes  # codes of these classes among all classes
     held_rows: slice
 

@@ -1,4 +1,4 @@
-"""Other classifiers that may join the average: logistic regression, trees, the user's own."""
+"""Classifiers other than Gaussians that may enter the average of the search."""
 
 import warnings
 from collections.abc import Sequence
@@ -24,12 +24,14 @@ from suffice.selection.validation.fitting import fitted, weight_name
 from suffice.typing import SklearnClassifier
 
 _PLAIN = Plain()
-# with more coefficients, second derivatives cost more than they save
+# with more coefficients, steps without second derivatives are faster
 _MOST_NEWTON_COEFFICIENTS = 200
-_MOST_TREE_ROWS = 5_000  # training rows of one tree
+_MOST_TREE_ROWS = 5_000  # most training rows of one tree
 _N_TREES = 72
 _N_JUDGED_TREES = 24  # number of trees when learners are evaluated on a large table
-_MANY_BOOSTED_TREES = 1_000  # with more trees in one fit, boosting is repeated at most twice
+_MANY_BOOSTED_TREES = (
+    1_000  # with more trees in one fit, at most two boosted fits are averaged
+)
 _FEW_NUMBERS = 10_000  # with at most this many cells, evaluation uses all trees
 
 
@@ -51,15 +53,15 @@ class Learner(Protocol):
         *,
         judging: bool,
     ) -> list[PosteriorModel]:
-        """Return the models for some settings; every class of the table must have rows.
+        """Return the models for the ``chosen`` settings; every class of the table must have rows.
 
-        With ``judging``, the models are only evaluated, so a rougher fit is allowed.
+        With ``judging``, the models are only evaluated, so a rougher fit is enough.
         """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForeignLearner:
-    """A scikit-learn classifier; one that takes no weights is corrected for those of classes."""
+    """A scikit-learn classifier. If it takes no weights, its posteriors allow for class weights."""
 
     estimator: SklearnClassifier
     settings = ("",)
@@ -128,7 +130,7 @@ class LogisticPath:
         *,
         judging: bool,
     ) -> list[PosteriorModel]:
-        """Return the same models for fewer rows than features, fitted in the span of the rows."""
+        """Return the same models, fitted in the span of the rows: faster for few rows."""
         span = RowSpan.of(table, coded_moments(table, "diagonal"), fit_intercept=True)
         sums = moments_to_fit(span.table)
         stopping = Stopping(tol=1e-2 if judging else 1e-6, max_iter=50)
@@ -149,7 +151,7 @@ class LogisticPath:
 
 @dataclass(frozen=True, slots=True)
 class TreeLearner:
-    """Trees with at least ``min_leaf_rows`` rows per leaf: a random forest, or random splits."""
+    """A random forest or extremely randomised trees, with a least number of rows per leaf."""
 
     min_leaf_rows: int
     random_forest: bool
@@ -178,7 +180,7 @@ class TreeLearner:
 
 @dataclass(frozen=True, slots=True)
 class BoostedLearner:
-    """Boosted trees; a setting is a number of rounds, chosen on held-out rows."""
+    """Boosted trees; its setting is the number of rounds, which held-out rows choose."""
 
     n_repeats: int
     seed: int
@@ -195,7 +197,7 @@ class BoostedLearner:
         n_outputs = 1 if table.n_classes == 2 else table.n_classes
         models: list[PosteriorModel] = []
         for n_rounds in chosen:
-            # the average of many trees varies less, but takes longer
+            # An average of many fits varies less, but takes longer.
             n_repeats = self.n_repeats
             if n_rounds * n_outputs > _MANY_BOOSTED_TREES:
                 n_repeats = min(n_repeats, 2)

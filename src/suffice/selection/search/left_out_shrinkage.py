@@ -1,14 +1,14 @@
-"""Leave-one-out scores of one shrunk covariance, for every shrinkage γ.
+"""Leave-one-out scores of a shared, shrunk covariance, for every shrinkage γ.
 
-With the rows z = x − μ_k in units in which the target of shrinkage is the identity,
+Let z = x − μ_k be the rows, in units in which the target of shrinkage is the identity. Then
 
     Σ = ZᵀZ / n = V diag(λ) Vᵀ        B = (1 − γ) n / (n − 1) Σ + γ I = V diag(e) Vᵀ
     Σ_γ without row i = B − h z_i z_iᵀ,   h = (1 − γ) n_k / ((n_k − 1) (n − 1))
 
-so that one eigendecomposition, of Σ or of the Gram matrix Z Zᵀ, serves every row and every γ. The
-target is that of all rows.
+so that one eigendecomposition, of Σ or of the Gram matrix Z Zᵀ, gives the scores of every row for
+every γ. The target is computed from all rows.
 
-Folds would choose too strong a shrinkage if there are about as many rows as features: their models
+With about as many rows as features, folds would choose too strong a shrinkage, because their models
 are fitted to fewer rows.
 """
 
@@ -29,7 +29,7 @@ from suffice.typing import Codes, Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeftOutRows:
-    """Rows and class means along the eigenvectors of the covariance; every class has two rows."""
+    """Rows and class means along the eigenvectors of Σ; every class has at least two rows."""
 
     codes: Codes  # class k of each row  (n,)
     counts: Floats  # n_k  (K,)
@@ -43,13 +43,13 @@ class LeftOutRows:
         Floats  # |μ_j − μ_k|² in features without variance within classes  (K, K)
     )
     has_full_rank: bool  # whether Σ has full rank in the features with variance
-    # share of the features with more than half of their variance from one row: the target of all
-    # rows is that of the others only if these features are few
+    # Share of the features with more than half of their variance from one row. If it is large, the
+    # target of all rows is too far from that without a row.
     fragile_share: float
 
     @classmethod
     def of(cls, table: Table, *, keeps_variances: bool) -> Self:
-        """Return the rows in units of their standard deviations, or all in one unit."""
+        """Return the rows in units of standard deviations, or with one unit for all features."""
         x = np.asarray(table.x, np.float64)
         n, d = x.shape
         counts = np.bincount(table.codes, minlength=table.n_classes).astype(np.float64)
@@ -82,9 +82,9 @@ class LeftOutRows:
         )
 
     def scores(self, gammas: Floats) -> Iterator[Floats | None]:
-        """Yield for each γ the scores −½ Δ² of each row without the row, (K, n).
+        """Yield, for each γ, the scores −½ Δ² of every row under the model without it, (K, n).
 
-        None if the covariance is singular.
+        The scores are None if the covariance is singular.
         """
         for gamma in gammas.tolist():
             yield self._scores(gamma) if gamma > 0 or self.has_full_rank else None
@@ -131,7 +131,7 @@ def _along_eigenvectors(z: Floats, means: Floats) -> tuple[Floats, Floats, Float
 def _gaps_of_constants(means: Floats, shares: Floats) -> Floats:
     """Return |μ_j − μ_k|² in features without variance within classes, (K, K).
 
-    Features that separate the classes get a small variance, all others the variance 1.
+    Features that separate the classes are given a small variance, and all others the variance 1.
     """
     between = shares @ np.square(means)
     scaled = means / np.sqrt(np.where(between > EPS, SEPARATING_SHARE * between, 1.0))

@@ -1,4 +1,4 @@
-"""Compiled growth of trees with random splits or best splits."""
+"""Compiled loops that grow trees with random splits or best splits."""
 
 import math
 
@@ -25,15 +25,16 @@ def grow(
 ) -> tuple[Codes, Codes, Codes, Floats, Floats]:
     """Return roots (T,), children (N, 2), feature (N,), threshold (N,), class weights (N, K).
 
-    ``columns`` (d, n) are the features; ``codes`` and ``weights`` (n,) are the classes and weights
-    of the rows. ``drawn_rows`` (T, m) are the rows drawn for each tree, possibly with repetition.
-    With shape (1, m), all trees use the same rows.
+    The roots are those of T trees, and the other arrays describe their N nodes. ``columns`` (d, n)
+    are the features; ``codes`` and ``weights`` (n,) are the classes and weights of the rows.
+    ``drawn_rows`` (T, m) are the rows drawn for each tree, possibly with repetition. With shape (1,
+    m), all trees use the same rows.
 
-    Without ``edges``, a node draws √d of the features that vary in it, each with a random threshold
-    between the feature's minimum and maximum. With ``edges`` (d, B), it draws d / 2 features, at
-    most 16, and tries all of their edges. The feature and threshold with the lowest Gini impurity
-    split the node, unless a child would have fewer than ``min_leaf_rows`` rows. The children of a
-    leaf are the leaf itself.
+    Without ``edges``, a node draws √d of the features that vary among its rows, each with a random
+    threshold between the feature's minimum and maximum. With ``edges`` (d, B), a node draws d / 2
+    features, at most 16, and tries all of their edges. The feature and threshold with the lowest
+    Gini impurity split the node, unless a child would have fewer than ``min_leaf_rows`` rows. The
+    children of a leaf are the leaf itself.
 
     Geurts, Ernst & Wehenkel (2006), *Machine Learning* 63, 3–42; Breiman (2001), ibid. 45, 5–32.
     """
@@ -64,7 +65,9 @@ def grow(
     node = 0
     for tree in range(n_trees):
         np.random.seed(seeds[tree])  # noqa: NPY002 (of compiled code)
-        if node + 2 * n > len(threshold):  # double the arrays over nodes
+        if node + 2 * n > len(
+            threshold
+        ):  # the arrays over nodes are full, so they are doubled
             children = np.concatenate((children, 0 * children))
             feature = np.append(feature, 0 * feature)
             threshold = np.append(threshold, 0 * threshold)
@@ -159,7 +162,10 @@ def _gather(
     count: Floats,
     total: Floats,
 ) -> float:
-    """Copy class, weight and count of a node's rows, add weights to ``total``; return Σ count."""
+    """Copy the classes, weights and counts of a node's rows, and add the weights to ``total``.
+
+    Return the sum of the counts.
+    """
     m = 0.0
     for i in range(len(rows)):
         row = rows[i]
@@ -185,7 +191,7 @@ def _random_split(
     order: Codes,
     below: Floats,
 ) -> tuple[int, float]:
-    """Return the best of the drawn features, and its threshold; feature −1 if none splits."""
+    """Return the best of the drawn features, and its threshold; feature −1 without a split."""
     d = len(order)
     best = 0.0
     feature = -1
@@ -241,7 +247,7 @@ def _best_split(
     bin_sums: Floats,
     below: Floats,
 ) -> tuple[int, float]:
-    """Return the best feature and edge among half of the features; feature −1 if none splits."""
+    """Return the best of half of the features, and its edge; feature −1 without a split."""
     d = len(order)
     k = len(total)
     whole = total.sum()

@@ -1,4 +1,4 @@
-"""The best value for every setting of a Gaussian estimator that is "auto"."""
+"""Choose a value for every setting of a Gaussian estimator that is "auto"."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -40,11 +40,11 @@ from suffice.selection.validation.folds import Folds
 from suffice.selection.validation.held_out import held_out_losses
 from suffice.typing import Floats
 
-MOST_ROWS = 6_000  # number of rows on which settings are evaluated, at most
-_FEWEST_FEATURES = 100  # with fewer features, folds are left out instead of single rows
-_MOST_COPIES = 0.1  # share of rows that may be copies if single rows are left out
-_MOST_FRAGILE = 0.01  # share of features with most of their variance from one row
-_SHRINKAGES_OF_TARGETS = (0.3, 0.7, 0.95)  # to compare two targets
+MOST_ROWS = 6_000  # most rows on which settings are evaluated
+_FEWEST_FEATURES = 100  # with fewer features, whole folds are left out instead of single rows
+_MOST_COPIES = 0.1  # largest share of copies among the rows for which single rows are left out
+_MOST_FRAGILE = 0.01  # largest such share of features with most of their variance from one row
+_SHRINKAGES_OF_TARGETS = (0.3, 0.7, 0.95)  # values of γ for comparing two targets
 
 
 def choose_settings(settings: Settings, table: Table, *, seed: int = 0) -> Settings:
@@ -55,7 +55,7 @@ def choose_settings(settings: Settings, table: Table, *, seed: int = 0) -> Setti
 
 
 def best_candidate(settings: Settings, table: Table, *, seed: int = 0) -> GaussianCandidate:
-    """Return the allowed candidate with the lowest held-out log-loss."""
+    """Return the candidate with the lowest held-out log-loss that the settings allow."""
     rows = table.take(stratified_sample(table.codes, MOST_ROWS, seed))
     is_wide = rows.n_rows < FEW_ROWS_A_FEATURE * rows.n_features
     if is_wide:
@@ -103,7 +103,7 @@ def _view_losses(
 ) -> Floats | None:
     """Return the losses of all settings in every fold, (F, C, T, 3).
 
-    None if every fold's training rows have only one class.
+    The result is None if the training rows of every fold have a single class.
     """
     seen = replace(folds, X=view.apply(folds.X))
     required = required_sums(settings_list)
@@ -126,7 +126,7 @@ def at_best_temperature(
     n_rows: int,
     spread: float = SPREAD,
 ) -> list[GaussianCandidate]:
-    """Return the settings, each with its best temperature; ``losses`` is (F, C, T, 3)."""
+    """Return a candidate for each setting, at its best temperature; losses are (F, C, T, 3)."""
     log_losses = losses.mean(0)[:, :, 1]
     best, refined = best_temperature(log_losses, temperatures, n_rows, spread)
     at_best = losses[:, np.arange(len(best)), best]  # (F, C, 3)
@@ -146,7 +146,7 @@ def at_best_temperature(
 
 
 def _closed_settings(settings: Settings, grid: Sequence[float]) -> list[Settings]:
-    """Return the settings for every combination of the open pooling and shrinkage values."""
+    """Return the settings with each combination of values for pooling and shrinkage."""
     poolings = POOLINGS if is_open(settings.pooling) else (None,)
     shrinkages = grid if is_open(settings.intensity) else (None,)
     return [
@@ -157,7 +157,7 @@ def _closed_settings(settings: Settings, grid: Sequence[float]) -> list[Settings
 
 
 def _with_few_copies_removed(rows: Table) -> Table:
-    """Return the rows without copies of earlier rows; all rows if many are copies."""
+    """Return the rows without copies of earlier rows, or all rows if many are copies."""
     copies = Copies.of(rows)
     if copies is None or copies.n_rows > _MOST_COPIES * rows.n_rows:
         return rows
@@ -166,7 +166,7 @@ def _with_few_copies_removed(rows: Table) -> Table:
 
 
 def _takes_any_target(settings: Settings) -> bool:
-    """Whether shrinkage is open, and one full covariance shared by all classes is shrunk."""
+    """Whether γ is "auto" and shrinks a full covariance that all classes share."""
     return settings.shrinkage == "auto" and _shares_full_covariance(settings)
 
 
@@ -176,10 +176,10 @@ def _shares_full_covariance(settings: Settings) -> bool:
 
 
 def _with_target(settings: Settings, view: View, rows: Table, seed: int) -> Settings:
-    """Return the settings with the target that has the lower log-loss on two folds.
+    """Return the settings with the target of lower log-loss on two folds.
 
-    The features of an embedding share one unit, and those of small variance are mostly noise: with
-    variances of their own, the target would give them the same weight as all others.
+    The features of an embedding share one unit, and features of small variance are mostly noise. A
+    diagonal target would give them the same weight as all other features.
     """
     targets: tuple[TargetWord, ...] = ("diagonal", "identity")
     shrunk = [
@@ -198,7 +198,7 @@ def _with_target(settings: Settings, view: View, rows: Table, seed: int) -> Sett
 
 
 def _is_left_out_one_by_one(settings: Settings, rows: Table) -> bool:
-    """Whether each row is left out alone, instead of folds."""
+    """Whether single rows are left out, instead of folds."""
     target = settings.regularisation.target
     return (
         is_open(settings.intensity)
@@ -218,9 +218,10 @@ def _left_out_losses(
     folds: Folds,
     temperatures: Floats,
 ) -> Floats | None:
-    """Return the losses of all settings on the rows of every fold, each row left out, (F, C, T, 3).
+    """Return the leave-one-out losses of all settings on the rows of every fold, (F, C, T, 3).
 
-    They are infinite for a singular covariance. None if the target depends on single rows.
+    The losses are infinite for a singular covariance. The result is None if the target depends too
+    much on single rows.
     """
     table = folds.table.with_rows(view.apply(folds.table.x))
     keeps_variances = settings_list[0].regularisation.target.keeps_variances

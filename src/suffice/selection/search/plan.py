@@ -1,4 +1,4 @@
-"""The search of the automatic classifiers: which views it evaluates, and on which rows."""
+"""The search of the automatic classifiers, from the choice of views to the average."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -47,16 +47,17 @@ from suffice.selection.validation.folds import search_folds
 from suffice.typing import Array, Floats
 
 KERNEL_SHRINKAGES = (0.0005, 0.003, 0.02, 0.1, 0.4)
-NOISE_SHARES = (0.1, 1.0)  # noise added to indicators, as a share of a fair coin's variance
+# noise added to indicators, as a share of the variance of a fair coin, 1/4
+NOISE_SHARES = (0.1, 1.0)
 GAUSSIAN_WIDTH = 0.6
 LAPLACE_WIDTH = 0.5
 N_LANDMARKS = 200
 N_PIECES = 300
-FEWEST_DISTINCT = 40  # with fewer different rows, no kernel is tried
-# rows used to decide whether kernels and piecewise-linear features help
+FEWEST_DISTINCT = 40  # with fewer distinct rows, no kernel is tried
+# most rows used to decide whether kernels and piecewise-linear features help
 MOST_TRIAL_ROWS = 3_000
 MOST_POWER_FEATURES = 10_000  # with more features, no power transform is tried
-EXPONENT_ROWS = 5_000  # rows used to fit power transforms
+EXPONENT_ROWS = 5_000  # most rows used to fit power transforms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,8 +81,8 @@ def choose(
 ) -> Choice:
     """Return the best ``n_kept`` settings of each view and of each learner, and their average.
 
-    ``belonging`` holds groups, which folds keep whole, or times. With times, models are fitted to
-    earlier rows and evaluated on later ones.
+    ``belonging`` has the groups or the times of the rows. Groups are whole within folds. With
+    times, models are fitted to earlier rows and evaluated on later rows.
     """
     belonging = belonging or Belonging()
     sample = stratified_sample(table.codes, MOST_ROWS, seed)
@@ -122,7 +123,7 @@ def _grids(
     *,
     lifted: bool,
 ) -> list[Grid]:
-    """Return the grids to evaluate: simple views, and lifted views if they help."""
+    """Return the grids to evaluate: those of simple views, and of lifted views if they help."""
     has_few_rows = is_wide(rows.n_rows, table.n_features)
     views: list[View] = [Plain()]
     power: View = Plain()
@@ -156,7 +157,7 @@ def _grids(
 
 
 def _lifted_views(below: View, x: Array, seed: int) -> list[View]:
-    """Return views with a Gaussian kernel, a Laplace kernel and piecewise-linear features."""
+    """Return the lifted views: Gaussian kernel, Laplace kernel, piecewise-linear features."""
     gaussian = fit_kernel_features(
         below, x, width=GAUSSIAN_WIDTH, n_landmarks=N_LANDMARKS, seed=seed
     )

@@ -1,4 +1,4 @@
-"""Evaluated candidates, best first, and their weights in an average."""
+"""A ranking of evaluated candidates, and their weights in an average."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from suffice.selection.search.temperatures import best_temperature
 from suffice.typing import Floats
 
 _EM_STEPS = 300
-# members with a smaller share are dropped: they cost time and change almost nothing
+# Members with a smaller share are dropped, because they cost time and change almost nothing.
 _NEGLIGIBLE = 0.02
 _TEMPERATURES = 2.0 ** np.linspace(-1, 1, 9)  # of the average
 _SPREAD = 0.2  # prior standard deviation of log T of the average
@@ -44,7 +44,7 @@ class Ranking:
         weight: Floats,
         moments: Mapping[int, Moments],
     ) -> Self:
-        """Return the ranking by log-loss, on the rows on which all candidates were evaluated."""
+        """Return the ranking by log-loss on the rows on which all candidates were evaluated."""
         ranked = sorted(judged, key=lambda each: each.candidate.log_loss)
         n_rows = min(len(each.true_log) for each in ranked)
         return cls(
@@ -66,7 +66,7 @@ class Ranking:
     def temperature(self, candidates: Sequence[Candidate]) -> float:
         """Return the temperature of an average with the lowest log-loss of held-out rows.
 
-        The candidates have the order of the ranking, and weights. An average of several models is
+        The candidates have weights, and the order of the ranking. An average of several models is
         less confident than its members, so the temperature is often below 1.
         """
         shares = np.array([candidate.weight for candidate in candidates])
@@ -98,8 +98,9 @@ class Ranking:
 def mixing_weights(true_log: Floats, weight: Floats) -> Floats:
     """Return the shares s (M,) that nearly maximise Σ_n w_n log Σ_m s_m p_m.
 
-    p_m = exp(true_log) is member m's probability of the true class, (M, n). EM starts from equal
-    shares. A pseudo-count of 1/M per member keeps few rows from excluding a member.
+    Row m of exp(true_log) (M, n) is p_m, the probability of the true class under member m. EM
+    starts from equal shares. A pseudo-count of 1/M per member prevents that few rows exclude a
+    member.
     """
     p = np.exp(true_log - true_log.max(0))
     w = weight / weight.sum()

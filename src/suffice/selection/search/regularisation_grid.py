@@ -1,4 +1,4 @@
-"""A grid of pooling λ and shrinkage γ for one view, evaluated on all folds at once."""
+"""Evaluate a grid of pooling λ and shrinkage γ for one view, on all folds at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,9 +25,9 @@ POOLINGS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 SHRINKAGES = (0.0, 0.01, 0.05, 0.15, 0.4, 0.7, 1.0)
 # With fewer rows than features, the best shrinkage is strong, and losses change quickly near 1.
 STRONG_SHRINKAGES = (0.0, 0.05, 0.15, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
-# Where one decomposition serves every shrinkage, more of them are tried.
+# If one decomposition serves every shrinkage, more values are tried.
 FINE_SHRINKAGES = tuple(sorted({*SHRINKAGES, *STRONG_SHRINKAGES, 0.02, 0.1, 0.2, 0.6, 0.98}))
-MOST_FEATURES = 400  # with more features, no matrix per class and fold is tried
+MOST_FEATURES = 400  # with more features, no setting with a matrix per class and fold is tried
 FEW_ROWS = 500  # with fewer rows, every setting is evaluated on every fold
 
 # a pooling λ, and the shrinkages γ to try with it
@@ -109,7 +109,8 @@ class Grid:
     def best(self, training: Training | FewRowsTraining, n: int) -> GridLosses | None:
         """Return the best n settings; None if no covariance has full rank in every fold.
 
-        With many rows, all settings are evaluated on one fold, and the best ones then on all folds.
+        With many rows, all settings are evaluated on one fold, and only the best are then evaluated
+        on all folds.
         """
         if not training.n_folds:
             return None
@@ -127,7 +128,8 @@ class Grid:
 
     def _log_priors(self, training: Training | FewRowsTraining) -> Floats:
         """Return log π_k in each fold, −∞ for classes without rows, (F, K)."""
-        no_classes = np.zeros(0)  # labels are needed only for priors given per class
+        # only priors given by label need the labels, and the search has no such priors
+        no_classes = np.zeros(0)
         priors = [self.settings.class_priors(no_classes, w) for w in training.weights]
         with np.errstate(divide="ignore"):
             return np.log(np.where(training.weights > 0, np.stack(priors), 0.0))
@@ -143,7 +145,7 @@ def judge_grid(
     log_priors: Floats,
     paths: Sequence[ShrinkagePath],
 ) -> GridLosses | None:
-    """Return the losses of settings with full rank in all folds; None if there are none."""
+    """Return the losses of the settings with full rank in all folds; None without any."""
     parts = []
     n_rows, n_features = training.x.shape
     has_few_rows = n_rows < FEW_ROWS_A_FEATURE * n_features and n_features > MOST_FEATURES

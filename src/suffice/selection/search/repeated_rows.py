@@ -1,4 +1,4 @@
-"""Distinct rows of a table, so that equal rows are processed once."""
+"""Find the distinct rows of a table, so that equal rows are processed only once."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from suffice.typing import Codes, Floats
 
 
 def distinct_rows(x: Floats) -> tuple[Codes, Codes]:
-    """Return the index of the first row of each set of equal rows, and the set of each row."""
+    """Return the first row of each set of equal rows (m,), and the set of each row (n,)."""
     direction = np.random.default_rng(0).standard_normal(x.shape[1])
     # distinct rows have distinct projections on a random direction, with probability 1
     projections = (x - x[0]) / unit_scale(x.var(0)) @ direction

@@ -1,6 +1,7 @@
 """Scores of held-out rows for every shrinkage γ at one pooling λ, for all folds at once.
 
-Scores have shape (K, Γ, F, m), so that a sum over classes adds long vectors.
+Scores have shape (K, Γ, F, m): K classes, Γ values of γ, F folds of m rows. Sums over classes then
+add long vectors.
 """
 
 import numpy as np
@@ -10,7 +11,7 @@ from suffice.core.linalg import inverse_lower, positive_factor, rank_tolerance, 
 from suffice.selection.search.training import Training, set_diagonal
 from suffice.typing import Flags, Floats
 
-_CACHED_NUMBERS = 1 << 17  # size of a step's largest array, so that it stays in the cache
+_CACHED_NUMBERS = 1 << 17  # size of the largest array of a step, which thus stays in the cache
 
 
 def tied_path(
@@ -18,7 +19,7 @@ def tied_path(
     log_priors: Floats,
     gammas: Floats,
 ) -> tuple[Floats, Floats]:
-    """Return the usable values of γ for a shared covariance, and scores (K, Γ, F, m)."""
+    """Return the values of γ with full rank for a shared covariance, and the scores."""
     n_gammas = len(gammas)
     k, d = training.means.shape[1:]
     scores = np.zeros((k, n_gammas, *training.held_out.rows.shape))
@@ -51,7 +52,7 @@ def class_path(
     pooling: float,
     gammas: Floats,
 ) -> tuple[Floats, Floats]:
-    """Return the usable values of γ for a covariance per class, and scores (K, Γ, F, m)."""
+    """Return the values of γ with full rank for a covariance per class, and the scores."""
     k, d = training.means.shape[1:]
     n_rows = training.held_out.rows.shape[1]
     scores = np.empty((k, len(gammas), training.n_folds, n_rows))
@@ -85,8 +86,8 @@ def class_path(
 def _spectra(training: Training, pooling: float) -> tuple[Floats, Floats, Floats]:
     """Return e, R and c with xᵀ Σ_k(λ, γ)⁻¹ x = Σ_i (R x)_i² / ((1 − γ) e_i + γ).
 
-    The shapes are (F, K, d) for e, (F, K, d, d) for R, whose rows are stored as columns, and (F, K)
-    for c. log|Σ_k| = c + Σ_i log((1 − γ) e_i + γ).
+    The determinant is log|Σ_k| = c + Σ_i log((1 − γ) e_i + γ). e has shape (F, K, d), c has shape
+    (F, K), and R has shape (F, K, d, d), with the rows of R stored as columns.
     """
     w = training.weights
     is_absent = w == 0
@@ -96,7 +97,7 @@ def _spectra(training: Training, pooling: float) -> tuple[Floats, Floats, Floats
     sigmas /= np.where(divisor > 0, divisor, 1.0)[..., None, None]
     if pooling == 0:
         is_constant = ~training.varies & ~is_absent[..., None]  # (F, K, d)
-    else:  # pooling gives every class the variances of the other classes
+    else:  # with pooling, a class also gets the variances of all other classes
         is_constant = np.zeros_like(training.varies)
     degenerate = np.argwhere(is_constant.any(2))  # pairs (f, k)
     for f, k in degenerate:
@@ -117,10 +118,10 @@ def _spectra(training: Training, pooling: float) -> tuple[Floats, Floats, Floats
 
 
 def _borrowed_variance(pooled: Floats, is_constant: Flags) -> tuple[Floats, float]:
-    """Return a map (d, d) for a class in which the features J are constant, and log|R_JJ|.
+    """Return a map x → y (d, d) for a class with constant features J, and log|R_JJ|.
 
-    x_J is taken as N(μ_J, R_JJ), with the pooled covariance R. The other features A are made
-    independent of x_J: y_A = x_A − R_AJ R_JJ⁻¹ x_J,  y_J = L⁻¹ x_J,  R_JJ = L Lᵀ.
+    x_J is assumed to be N(μ_J, R_JJ), where R is the pooled covariance. The map makes the other
+    features A independent of x_J: y_A = x_A − R_AJ R_JJ⁻¹ x_J, y_J = L⁻¹ x_J, R_JJ = L Lᵀ.
     """
     j = np.flatnonzero(is_constant)
     a = np.flatnonzero(~is_constant)

@@ -2,8 +2,8 @@
 
     T = argmin Σ_n w_n (log Σ_k exp(a_nk / T) − a_n,y_n / T),  a_n the held-out scores of row n
 
-For settings whose scores are not kept, ``validation/held_out.py`` and ``decision/predictions.py``
-compute the same losses.
+``validation/held_out.py`` and ``decision/predictions.py`` compute the same losses without keeping
+the scores.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,14 +15,15 @@ from suffice.core.decision.predictions import ABSENT_LOSS
 from suffice.selection.search.training import HeldOut
 from suffice.typing import Codes, Floats
 
-#: All but the two largest are half of another one, so most exponentials are squares.
+#: Each temperature, except the two largest, is half of another one. Most exponentials can therefore
+# be computed as squares.
 TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(4)).ravel())
 
 #: Temperatures for few rows per feature: plug-in posteriors are then far too confident.
 HIGH_TEMPERATURES = np.sort(np.outer([1.0, np.sqrt(0.5)], 2.0 ** np.arange(8)).ravel())
 
 SPREAD = 0.5  # prior standard deviation of log T
-WIDE_SPREAD = 2.0  # the same for few rows per feature, where high temperatures are likely
+WIDE_SPREAD = 2.0  # used with few rows per feature, where high temperatures are likely
 FEW_ROWS_A_FEATURE = 5
 
 
@@ -55,7 +56,7 @@ def judge_scores(
     for t, powers in _exponentials(scores, temperatures):
         # −log p(true class) = log Σ_k exp(a_k / T) − a_true / T
         losses = np.log(powers.sum(0)) - true_score / temperatures[t]
-        losses[~np.isfinite(losses)] = ABSENT_LOSS  # the row's class has no training rows
+        losses[~np.isfinite(losses)] = ABSENT_LOSS  # the class of the row has no training rows
         log_losses[:, :, t] = np.einsum("sfm,fm->sf", losses, share)
     n_rows = int(np.count_nonzero(held_out.weight))
     best, temperature = best_temperature(log_losses.mean(1), temperatures, n_rows, spread)
@@ -102,8 +103,9 @@ def best_temperature(
     n_rows: int,
     spread: float = SPREAD,
 ) -> tuple[Codes, Floats]:
-    """Return the index of the lowest loss (S, T), and the temperature refined by a parabola."""
-    # The prior log T ~ N(0, spread²) keeps few rows without errors from making T too small.
+    """Return the index of the lowest loss (S, T) of each setting, and a refined temperature."""
+    # With few rows and no errors, T would be too small; the prior log T ~ N(0, spread²) prevents
+    # that.
     penalised = losses + np.square(np.log(temperatures) / spread) / (2 * n_rows)
     best = penalised.argmin(1)
     if len(temperatures) < 3:

@@ -1,4 +1,4 @@
-"""The sums of every fold's training rows, and its held-out rows."""
+"""The sums of the training rows of every fold, and the held-out rows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from suffice.typing import Codes, Flags, Floats
 
 FoldIndex: TypeAlias = slice | Codes | Flags
 
-# relative rounding error of squares about a mean that are computed by subtraction
+# relative rounding error of squares about a mean, if these are computed by subtraction
 _ROUNDING = 1e-11
 
 
@@ -29,7 +29,7 @@ class Cells:
     cells: Codes  # f K + k for each fold f and class k that has rows  (C,)
     edges: Codes  # first row of each cell, then n  (C + 1,)
     fold_edges: Codes  # first row of each fold, then n  (F + 1,)
-    forward: bool = False  # whether a fold is trained on earlier folds only
+    forward: bool = False  # whether the model of a fold is trained on earlier folds only
 
     @classmethod
     def of(
@@ -41,7 +41,8 @@ class Cells:
     ) -> Self:
         """Return the rows sorted by the fold that holds them out; each row must be held out once.
 
-        With ``forward``, a fold is trained on the folds before it, otherwise on all other folds.
+        With ``forward``, the model of a fold is trained on the folds before it, otherwise on all
+        other folds.
         """
         fold_of_row = np.empty(table.n_rows, np.intp)
         for f, (_, test) in enumerate(splits):
@@ -64,7 +65,7 @@ class Cells:
 
     @property
     def learns_from(self) -> Floats:
-        """1 if a fold (row) is trained on a fold (column), otherwise 0, (F, F)."""
+        """Entry (f, g) is 1 if the model of fold f is trained on fold g, otherwise 0, (F, F)."""
         if self.forward:
             return np.tril(np.ones((self.n_folds, self.n_folds)), -1)
         return np.asarray(1.0 - np.eye(self.n_folds))
@@ -94,7 +95,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:
-    """The rows of each fold in one array; short folds are padded."""
+    """The held-out rows of all folds in one array, in which short folds are padded."""
 
     rows: Codes  # row indices in the order of the cells, padded with 0  (F, m)
     truth: Codes  # class of each row  (F, m)
@@ -123,14 +124,14 @@ class HeldOut:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Training:
-    """Weight, mean and scatter of each class in each fold's training rows, standardised."""
+    """Weight, mean and scatter of each class in the standardised training rows of each fold."""
 
     x: Floats  # standardised rows, in the order of the cells  (n, d)
     held_out: HeldOut
     weights: Floats  # (F, K)
     means: Floats  # (F, K, d)
     pooled: Floats  # Σ_k M_k  (F, d, d)
-    scatters: Floats | None  # M_k; None if only pooled ones are needed  (F, K, d, d)
+    scatters: Floats | None  # M_k; None if only pooled scatters are needed (F, K, d, d)
     varies: Flags  # whether each feature varies in each class  (F, K, d)
     moments: Moments  # moments of all rows, in the units of the view
 
@@ -145,7 +146,7 @@ class Training:
     ) -> Self:
         """Return the training sums under a view, with ``noise`` (d,) added to the variances.
 
-        ``per_class`` keeps the scatter of each class. Folds whose training rows have only one class
+        ``per_class`` keeps the scatter of each class. Folds whose training rows have a single class
         are left out.
         """
         x, standardisation = standardised(seen)
@@ -196,7 +197,7 @@ class Training:
 
     @property
     def class_scatters(self) -> Floats:
-        """M_k, (F, K, d, d); they exist only with ``per_class``."""
+        """M_k of each fold and class, (F, K, d, d); raises unless they were collected."""
         if self.scatters is None:
             raise ValueError(
                 "only pooled scatters were kept, but the scatter of each class is needed: collect "
@@ -231,7 +232,7 @@ class Standardisation:
 
     @property
     def rounding(self) -> Floats:
-        """Rounding error of the square of a constant feature, per row, (d,)."""
+        """Rounding error, per row, of the squares of a constant feature, (d,)."""
         return np.asarray((16 * EPS) ** 2 * (1 + np.square(self.centre / self.scale)))
 
 
@@ -246,13 +247,13 @@ def standardised(rows: Floats) -> tuple[Floats, Standardisation]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _FoldSums:
-    """Sums of each fold about class means over all folds, so that folds can be added."""
+    """Sums of each fold about the class means of all folds, which can be added over folds."""
 
     weights: Floats  # Σ w  (F, K)
     means: Floats  # m_k, the mean over all folds; z = x − m_k  (K, d)
     sums: Floats  # Σ w z  (F, K, d)
     pooled: Floats  # Σ w z zᵀ  (F, d, d)
-    scatters: Floats | None  # Σ w z zᵀ of each class, if needed  (F, K, d, d)
+    scatters: Floats | None  # Σ w z zᵀ of each class; None if not needed (F, K, d, d)
 
     @classmethod
     def of(cls, x: Floats, cells: Cells, *, per_class: bool) -> Self:
@@ -303,16 +304,16 @@ def _lend_variance(
     scatters: Floats | None,
     varies: Flags,
 ) -> None:
-    """Give features that are constant in every class a variance, in place; ``constant`` is (F, d).
+    """Set a variance for the features ``constant`` (F, d), which are constant in every class.
 
-    The variance is small if the class means differ, because the feature then separates the classes.
-    If the class means are equal, the variance is 1.
+    The arrays are changed in place. The variance is small if the class means differ, because the
+    feature then separates the classes. If the class means are equal, the variance is 1.
     """
     for f in np.flatnonzero(constant.any(1)):
         columns = np.flatnonzero(constant[f])
         total = weights[f].sum()
         if total == 0:
-            continue  # a fold without training rows is left out later
+            continue  # a fold without training rows, which is left out later
         shares = weights[f] / total
         class_means = means[f][:, columns]
         between = shares @ np.square(class_means - shares @ class_means)

@@ -1,4 +1,4 @@
-"""Trees grown on a table: extremely randomised trees, or a random forest."""
+"""Grow extremely randomised trees, or a random forest, on a table."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from suffice.core.table import Table
 from suffice.selection.search.repeated_rows import distinct_table
 from suffice.typing import Array, Floats
 
-N_EDGES = 63  # split points per feature in a random forest, at quantiles
+N_EDGES = 63  # number of split points per feature in a random forest, which are quantiles
 _LARGEST = 8e307  # differences of numbers up to this size do not overflow
 _NO_EDGES: Floats = np.zeros((0, 0))
 
@@ -26,7 +26,7 @@ def grow_extra_trees(
     if n_rows < table.n_rows:
         rows = np.stack([rng.permutation(table.n_rows)[:n_rows] for _ in seeds])
     else:
-        rows = np.arange(table.n_rows)[None]  # the same rows for all trees
+        rows = np.arange(table.n_rows)[None]  # all trees use the same rows
     return _grow(table, rows, seeds, _NO_EDGES, min_leaf_rows)
 
 
@@ -77,26 +77,26 @@ def _grow(
 
 
 def bounded_columns(x: Array) -> Floats:
-    """Return the transposed rows, (d, n), with huge numbers clipped."""
+    """Return the transposed rows (d, n), with huge numbers clipped to avoid overflow."""
     return np.ascontiguousarray(np.clip(x, -_LARGEST, _LARGEST).T, np.float64)
 
 
 def bin_edges(columns: Floats, n_edges: int) -> Floats:
-    """Return the edges between bins with about equally many rows, for columns (d, n).
+    """Return edges (d, n_edges) that divide columns (d, n) into bins with about equal counts.
 
-    The result has shape (d, n_edges). Infinities follow the last edge of a column.
+    Columns with fewer edges are filled up with infinities.
     """
     edges = np.full((len(columns), n_edges), np.inf)
     for j, values in enumerate(np.sort(columns, axis=1)):
         is_last_of_its_value = np.append(values[:-1] < values[1:], True)
         distinct = values[is_last_of_its_value]
-        lower = distinct[:-1]  # the largest value below each edge
+        lower = distinct[:-1]  # largest value below each edge
         if len(lower) > n_edges:
             quantiles = np.arange(1, n_edges + 1) * len(values) // (n_edges + 1)
             lower = np.unique(values[quantiles])
             lower = lower[lower < distinct[-1]]
         upper = distinct[np.searchsorted(distinct, lower) + 1]
         middle = (lower + upper) / 2
-        # rounding may move the middle of two adjacent numbers up to the larger one
+        # rounding may move the middle of two adjacent numbers to the larger number
         edges[j, : len(lower)] = np.where(middle < upper, middle, lower)
     return edges

@@ -1,4 +1,4 @@
-"""Views fitted to rows: kernel landmarks, quantiles of features, noise on indicators."""
+"""Fit views to rows: landmarks of kernels, quantiles of features, noise on indicators."""
 
 from dataclasses import replace
 
@@ -18,7 +18,8 @@ from suffice.core.model.views import (
 from suffice.selection.search.repeated_rows import distinct_rows
 from suffice.typing import Array, Floats
 
-_NEGLIGIBLE = 1e-4  # directions with a smaller share of the variance are mostly noise
+# directions with a smaller share of the variance are mostly noise, and are dropped
+_NEGLIGIBLE = 1e-4
 
 
 def fit_kernel_features(
@@ -30,7 +31,7 @@ def fit_kernel_features(
     seed: int,
     kernel: Kernel = "Gaussian",
 ) -> KernelFeatures:
-    """Return the features and kernels at ``n_landmarks`` distinct rows, or at all if fewer.
+    """Return the view of kernels at ``n_landmarks`` distinct rows, or at all if there are fewer.
 
     The ``width`` of the kernel is in units of the typical distance between rows.
     """
@@ -50,18 +51,20 @@ def fit_kernel_features(
         width=width,
         kernel=kernel,
     )
-    # k(x)ᵀ U e^−½ has the inner products k(x)ᵀ K⁻¹ k(x'), with K = U e Uᵀ between landmarks
+    # Features k(x)ᵀ U e^−½ have the inner products k(x)ᵀ K⁻¹ k(x'), where K = U e Uᵀ is the kernel
+    # between landmarks.
     e, u = np.linalg.eigh(unmixed.nearness(landmarks))
     kept = e > _NEGLIGIBLE * len(e)
     n_kept = int(np.count_nonzero(kept))
-    # Mixed evenly, all features have about the same variance, which suits shrinkage to a diagonal.
+    # An orthogonal matrix mixes the features evenly. All features then have about the same
+    # variance, which suits shrinkage to a diagonal.
     signs = rng.choice([-1.0, 1.0], n_kept)
     rotation = signs[:, None] * _cosines(n_kept)
     return replace(unmixed, mixing=u[:, kept] / np.sqrt(e[kept]) @ rotation)
 
 
 def fold_mixing(view: KernelFeatures, model: ClassModel) -> LinearModel:
-    """Return a tied Gaussian on mixed kernel features as linear scores of the unmixed kernel."""
+    """Return a tied Gaussian on mixed kernel features as linear scores of unmixed kernels."""
     scorer = model.formula.scorer
     (part,) = scorer.parts
     if view.mixing is None or not isinstance(part, LinearScores):
@@ -77,7 +80,7 @@ def fold_mixing(view: KernelFeatures, model: ClassModel) -> LinearModel:
 
 
 def fit_pieces(x: Array, n_pieces: int) -> PiecewiseLinear:
-    """Return linear pieces between quantiles of each feature, about ``n_pieces`` in total."""
+    """Return a view with linear pieces between quantiles of the features."""
     rows = np.asarray(x, np.float64)
     n_each = max(2, n_pieces // rows.shape[1])
     quantiles = np.quantile(rows, np.linspace(0, 1, n_each + 1), axis=0)
@@ -99,8 +102,8 @@ def fit_softened(below: View, x: Array, share: float) -> Softened:
 def kernel_scale(rows: Floats) -> Floats:
     """Return the unit of each feature in a kernel, (d,).
 
-    The unit is the standard deviation. For a two-valued feature it is half the distance between the
-    values; otherwise a rare value would be far from all other rows.
+    The unit is the standard deviation. For a two-valued feature, the unit is half the distance
+    between the values: otherwise rows with a rare value would be far from all other rows.
     """
     half_range = _half_range(rows)
     return np.where(half_range > 0, half_range, unit_scale(rows.var(0)))

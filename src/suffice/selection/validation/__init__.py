@@ -1,5 +1,4 @@
-"""Evaluation of a classifier: splits, exact cross-validation and leave-one-out.
+"""Evaluate a classifier by splits, exact cross-validation or leave-one-out.
 
-The package imports ``data`` and ``core``. Of estimators, it only reads the settings or calls
-``fit``.
+The package imports ``data`` and ``core``. It uses only the settings and ``fit`` of estimators.
 """

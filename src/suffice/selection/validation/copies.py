@@ -1,4 +1,4 @@
-"""Rows with the same features: a fold must not train on one and hold out another."""
+"""Find rows with the same features, which belong in the same fold."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -9,23 +9,23 @@ from suffice.core.table import Table
 from suffice.typing import Array, Codes, Flags
 
 MOST_COMPARED = 20_000_000  # limit on the cells read in the search for near copies
-FEWEST_DISTINCT = 10  # with fewer distinct rows, equal rows are recurring values, not copies
+FEWEST_DISTINCT = 10  # with fewer distinct rows, equal rows are coincidences, not copies
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Copies:
     """Which rows have the same features, if this is not a coincidence."""
 
-    set_of: Codes  # index of a row's set; rows of one set have the same features  (n,)
-    n_rows: int  # rows that equal an earlier row
+    set_of: Codes  # number of each row's set; the rows of a set have the same features (n,)
+    n_rows: int  # number of rows that equal an earlier row
     n_distinct: int
 
     @classmethod
     def of(cls, table: Table) -> Self | None:
-        """Return the sets of identical rows; None if there are none or they are coincidences.
+        """Return the sets of identical rows; None if there are none, or only coincidences.
 
-        Rows with few possible values agree by coincidence, for example in a table of counts. Then
-        even more pairs of rows agree in all columns except one. Copies agree in every column.
+        Rows with few possible values are equal by coincidence, for example in a table of counts. In
+        such a table, even more pairs of rows are equal in all columns except one.
         """
         columns = _feature_columns(table)
         hashes = row_hashes(table)
@@ -39,11 +39,11 @@ class Copies:
         return cls(set_of=set_of, n_rows=table.n_rows - n_distinct, n_distinct=n_distinct)
 
     def among(self, rows: Codes) -> Self:
-        """Return the sets restricted to some rows."""
+        """Return the sets, restricted to some rows."""
         return type(self)(self.set_of[rows], self.n_rows, self.n_distinct)
 
     def has_copy(self, rows: Codes, others: Codes) -> Flags:
-        """Return which of the rows (m,) have a copy among the other rows, (m,)."""
+        """Return which of the rows (m,) have a copy among ``others``, (m,)."""
         return np.isin(self.set_of[rows], self.set_of[others])
 
 
@@ -73,8 +73,8 @@ def _factors(n_columns: int) -> Array:
 def _mixed_bits(column: Array) -> Array:
     """Return 64 bits of each number; 0 and −0 have the same bits, and so does every NaN.
 
-    Integers end in many zero bits, which multiplication would preserve. So the last steps of
-    SplitMix64 (Steele, Lea & Flood 2014) first mix all bits, one to one.
+    As doubles, integers end in many zero bits, which multiplication would preserve. The last steps
+    of SplitMix64 (Steele, Lea & Flood 2014) therefore first mix all bits, one to one.
     """
     numbers = np.asarray(column, np.float64) + 0.0
     numbers = np.where(np.isnan(numbers), np.nan, numbers)
@@ -91,7 +91,7 @@ def _n_equal_pairs(hashes: Array) -> int:
 
 
 def _n_near_pairs(columns: list[Array], hashes: Array, enough: int) -> float:
-    """Return the number of pairs of rows that differ in one column only, up to ``enough``."""
+    """Return the number of pairs of rows that differ in one column only; stop at ``enough``."""
     n_columns = len(columns)
     n_read = min(n_columns, max(MOST_COMPARED // len(hashes), 10))
     chosen = np.linspace(0, n_columns - 1, n_read).astype(int)

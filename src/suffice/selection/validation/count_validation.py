@@ -37,7 +37,7 @@ from suffice.typing import (
 
 
 class CountFamily(SklearnClassifier, Protocol):
-    """A count classifier: its model depends only on sums of counts."""
+    """A count classifier, whose model depends only on sums of counts."""
 
     costs: CostsLike
 
@@ -46,7 +46,7 @@ class CountFamily(SklearnClassifier, Protocol):
 
 
 def is_count_family(estimator: object) -> TypeGuard[CountFamily]:
-    """Whether an estimator is a count classifier, computed from sums."""
+    """Return whether an estimator is a count classifier whose model is computed from sums."""
     return hasattr(estimator, "_resolved_count_settings")
 
 
@@ -58,7 +58,7 @@ def leave_one_count_row_out(
     *,
     refit_priors: bool = True,
 ) -> Predictions:
-    """Return the posterior of each row under the sums without that row's counts."""
+    """Return the posterior of each row under the model of the sums without the row's counts."""
     settings = estimator._resolved_count_settings()
     for name in settings.open_settings:
         raise InvalidParameterError(
@@ -102,7 +102,7 @@ def fold_losses_of_counts(
     splits: Sequence[tuple[Codes, Codes]],
     fixed_weights: Floats | None,
 ) -> Floats:
-    """Return error, log-loss and Brier score (C, F, 3); each model is computed from sums.
+    """Return error, log-loss and Brier score (C, F, 3) of models computed from sums.
 
     ``fixed_weights`` (K,) replace the class weights of the training rows in the priors.
     """
@@ -138,7 +138,7 @@ def _training_sums(
 ) -> list[CountSums]:
     """Return the sums of the training rows of each split.
 
-    Integer counts are subtracted exactly: the sums of all rows minus those of the held-out rows.
+    Sums of integer counts are those of all rows minus those of the held-out rows, which is exact.
     Fractions are summed again, because their differences would be rounded.
     """
 
@@ -165,7 +165,7 @@ def _is_whole(values: Floats) -> bool:
 
 
 def is_read_from_counts(candidate: object) -> TypeGuard[CountFamily]:
-    """Whether an estimator depends only on sums of counts, and has no costs."""
+    """Return whether an estimator depends only on sums of counts, and has no costs."""
     if not is_count_family(candidate) or candidate.costs is not None:
         return False
     settings = candidate._resolved_count_settings()

@@ -1,8 +1,7 @@
-"""Exact cross-validation: Gaussian models are computed from fold sums, others are refitted.
+"""Exact cross-validation of Gaussian models from sums, and of other models by refitting.
 
-The sums of the training rows of fold f are M_{−f} = Σ_{g≠f} M_g, the sums of all rows without those
-of the fold. ``sums_without`` of ``folds.py`` computes them by additions only, so that no digits
-cancel.
+The sums of the training rows of fold f are M_{−f} = Σ_{g≠f} M_g. ``sums_without`` in ``folds.py``
+computes these sums by additions only, so that no digits cancel.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,12 +52,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation(Tabled):
-    """Losses of every candidate on every fold; means are over folds, as in scikit-learn."""
+    """Losses of every candidate on every fold; means give all folds the same weight."""
 
-    params: tuple[Parameters, ...]  # C candidates
+    params: tuple[Parameters, ...]  # parameters of the C candidates
     fold_losses: Floats  # error, log-loss, Brier  (C, F, 3)
     criterion: Criterion
-    refit_priors: bool  # whether priors were estimated in every fold
+    refit_priors: bool  # whether priors were estimated from the training rows of every fold
     absent: tuple[str, ...]  # a sentence for each class without training rows in a fold
     best_estimator: Any  # the best candidate, fitted to all rows
 
@@ -77,21 +76,21 @@ class CrossValidation(Tabled):
 
     @cached_property
     def best_index(self) -> int:
-        """Index of the candidate with the lowest criterion."""
+        """Index of the candidate with the lowest mean criterion."""
         return best_candidate(self.fold_losses, self.criterion)
 
     @property
     def best_params(self) -> Parameters:
-        """Parameters of the candidate with the lowest criterion."""
+        """Parameters of the candidate with the lowest mean criterion."""
         return self.params[self.best_index]
 
     @property
     def one_se_params(self) -> Parameters:
         """Parameters of the most regularised candidate within one standard error of the best.
 
-        It has the largest pooling + shrinkage + l2. If the grid has none of these parameters, the
-        best candidate is returned. If several candidates share the largest sum, the best candidate
-        is returned if it is among them, and the first of them otherwise.
+        The most regularised candidate has the largest pooling + shrinkage + l2. If the grid has
+        none of these parameters, it is the best candidate. If several candidates have the same
+        largest sum, it is the best candidate if that is one of them, and otherwise the first.
         """
         column = CRITERIA.index(self.criterion)
         means = self.means[:, column]
@@ -105,7 +104,7 @@ class CrossValidation(Tabled):
         return self.params[max(close, key=order)]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a mapping per candidate: its parameters, then its losses."""
+        """Return a mapping per candidate, with its parameters and its losses."""
         means = self.means
         standard_errors = self.standard_errors
         rows = []
@@ -118,7 +117,7 @@ class CrossValidation(Tabled):
         return rows
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw a curve over one parameter, or a map over two; return the axes."""
+        """Draw the loss as a curve over one parameter, or as a map over two; return the axes."""
         from suffice.present.plots.tuning import cross_validation_figure
 
         return cross_validation_figure(self, ax)
@@ -146,7 +145,7 @@ def best_candidate(fold_losses: Floats, criterion: Criterion) -> int:
 
 
 def _regularity(params: Parameters) -> float:
-    """Return pooling + shrinkage + l2, as far as these are numbers."""
+    """Return pooling + shrinkage + l2, without those that are missing or not numbers."""
     values = [params.get(name) for name in _REGULARISING]
     return sum(float(value) for value in values if isinstance(value, Real))
 
@@ -180,17 +179,17 @@ def cross_validate(
     cv : int, splitter or iterable of (train, test), default=10
         A number means stratified folds in row order, as in scikit-learn.
     groups, sample_weight : arrays (n,), optional
-        Groups are passed to the splitter; weights are used in training and in the losses.
+        The splitter gets the groups. The weights are used in training and in the losses.
     time : array (n,), optional
-        Numbers or dates: the rows are divided into ``cv`` + 1 blocks by time, and each block but
-        the first is predicted by models fitted to all earlier ones.
+        Numbers or dates. The rows are divided into ``cv`` + 1 blocks by time. Each block except the
+        first is predicted by models fitted to all earlier blocks.
     criterion : {"log_loss", "error", "brier"}
-        What ``best_params`` minimises.
+        The loss that ``best_params`` minimises.
     refit_priors : bool, default=True
-        Whether class priors are estimated from the training rows of each fold, as refitting would,
-        or once from all rows. A class without training rows gets prior 0 in that fold; its held-out
-        rows count as errors with log-loss −log ε ≈ 36. A transform given by name does not use
-        labels and is fitted once, on all rows.
+        Whether class priors are estimated from the training rows of each fold, as refitting would
+        do. With False, they are estimated once, from all rows. A class without training rows gets
+        prior 0 in that fold; its held-out rows count as errors with log-loss −log ε ≈ 36. A power
+        transform given by name is fitted once, on all rows, because it does not use labels.
 
     Examples
     --------
@@ -240,20 +239,20 @@ def candidates_of(
     estimator: SklearnClassifier,
     grid: ParameterPoints,
 ) -> tuple[tuple[Parameters, ...], list[SklearnClassifier]]:
-    """Return the points of a grid, and a copy of the estimator for each point."""
+    """Return the points of a grid, and for each point a copy of the estimator."""
     params = tuple(ParameterGrid({} if grid is None else grid))
     return params, [clone(estimator).set_params(**point) for point in params]
 
 
 def is_read_from_moments(candidate: object) -> TypeGuard[GaussianFamily]:
-    """Whether an estimator depends only on moments of numbers, and no setting is open."""
+    """Return whether an estimator depends only on moments of numbers, and no setting is "auto"."""
     if not is_gaussian(candidate) or candidate.categorical is not None:
         return False
     return not candidate._resolved_settings().open_settings
 
 
 def has_costs(candidate: GaussianFamily) -> bool:
-    """Whether costs may lead a Gaussian classifier to predict a less probable class."""
+    """Return whether costs may make a Gaussian classifier predict a less probable class."""
     return candidate.costs is not None
 
 
@@ -291,9 +290,9 @@ def judge_of(
     candidates: Sequence[GaussianFamily],
     fixed_weights: Floats | None,
 ) -> Callable[[Fold], Floats]:
-    """Return a function that gives error, log-loss and Brier score of each candidate on a fold.
+    """Return a function that computes the losses of all candidates on a fold, (C, 3).
 
-    The function returns shape (C, 3).
+    The losses are error, log-loss and Brier score.
 
     ``fixed_weights`` (K,) replace the class weights of the training rows in the priors.
     """
@@ -347,7 +346,7 @@ def _with_fixed_priors(
     classes: Labels,
     weights: Floats,
 ) -> SklearnClassifier:
-    """Return a fitted classifier with priors from all rows, restricted to its classes."""
+    """Return a fitted classifier with priors from the weights of all rows, among its classes."""
     if not is_gaussian(model):
         raise InvalidParameterError(
             f"refit_priors=False is for Gaussian classifiers, not for {model!r}: leave it out"

@@ -1,4 +1,4 @@
-"""Fitted copies of a scikit-learn estimator, with weights if it accepts them."""
+"""Fit copies of a scikit-learn estimator, with weights if it accepts weights."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeGuard, TypeVar
@@ -17,7 +17,7 @@ Estimator = TypeVar("Estimator")
 
 
 class GaussianFamily(SklearnClassifier, Protocol):
-    """A Gaussian classifier: its model depends only on moments."""
+    """A Gaussian classifier, whose model depends only on moments."""
 
     power: PowerLike
     costs: CostsLike
@@ -30,20 +30,20 @@ class GaussianFamily(SklearnClassifier, Protocol):
         """Return the settings, with the values that ``fit`` chose for "auto"."""
 
     def fit_moments(self, moments: Moments) -> Self:
-        """Fit from moments that were collected elsewhere."""
+        """Fit the model to moments that were collected before."""
 
     def with_priors(self, priors: Priors) -> Self:
         """Return a copy with other priors."""
 
 
 def is_gaussian(estimator: object) -> TypeGuard[GaussianFamily]:
-    """Whether an estimator is a Gaussian classifier, computed from moments."""
+    """Return whether an estimator is a Gaussian classifier whose model is computed from moments."""
     return hasattr(estimator, "_resolved_settings")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Belonging:
-    """The groups of rows that belong together, or the times of rows."""
+    """The group of each row, or the time of each row."""
 
     groups: Codes | None = None  # group of each row  (n,)
     time: Codes | None = None  # time of each row  (n,)
@@ -56,7 +56,7 @@ class Belonging:
         )
 
     def options(self, estimator: object) -> dict[str, Codes]:
-        """Return the keyword arguments that the estimator's ``fit`` accepts."""
+        """Return the groups or times as keyword arguments, if ``estimator.fit`` accepts them."""
         options = {}
         if self.groups is not None and has_fit_parameter(estimator, "groups"):
             options["groups"] = self.groups
@@ -86,7 +86,7 @@ def fitted(
 
 
 def weight_name(estimator: object) -> str | None:
-    """Return the name of the weights parameter of ``fit``; None if it has none."""
+    """Return the name of the parameter of ``fit`` for weights; None if there is none."""
     if isinstance(estimator, Pipeline):
         step_name, last_step = estimator.steps[-1]
         if has_fit_parameter(last_step, "sample_weight"):

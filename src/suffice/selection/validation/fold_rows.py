@@ -1,4 +1,4 @@
-"""Training and held-out rows of each fold, given a number of folds, a splitter, or rows."""
+"""Training and held-out rows of each fold, for each kind of ``cv``."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -36,7 +36,7 @@ class Splitter(Protocol):
     ) -> Iterator[RowPair]: ...
 
 
-#: Types accepted as ``cv``: a number of folds, a splitter, or pairs (train, test) of row numbers.
+#: Types of ``cv``: a number of folds, a splitter, or pairs (train, test) of row numbers.
 FoldsLike: TypeAlias = int | Splitter | Iterable[RowPair]
 
 
@@ -64,9 +64,9 @@ def divide(
 ) -> tuple[Splits, str]:
     """Return the rows of each fold, and a description of the folds.
 
-    ``counts`` (n,) is True for rows with positive weight; other rows are in no fold. If ``cv`` is a
-    number of folds, a seed shuffles the rows, and identical rows stay in one fold. ``copies`` (n,)
-    gives each row the index of its set of identical rows.
+    ``counts`` (n,) is True for rows with positive weight; all other rows are in no fold. If ``cv``
+    is a number of folds, a seed shuffles the rows, and identical rows stay in one fold. ``copies``
+    (n,) is the number of each row's set of identical rows.
     """
     if isinstance(cv, (int, np.integer)):
         rows = np.flatnonzero(counts)
@@ -140,7 +140,7 @@ def _stratified(
     groups: Codes | None,
     seed: int | None,
 ) -> tuple[Iterable[tuple[Codes, Codes]], str]:
-    """Return stratified folds and their description; groups, if given, stay whole."""
+    """Return stratified folds, with whole groups if there are any, and their description."""
     if n_folds < 2:
         raise InvalidParameterError(f"cv={n_folds}: at least two folds are needed")
     order = "in row order" if seed is None else f"shuffled with seed {seed}"
@@ -187,7 +187,7 @@ def _without_shared_copies(
 
 
 def is_partition(splits: Splits, n_rows: int) -> bool:
-    """Whether every evaluated row is held out once, and used for training in all other folds."""
+    """Return whether every evaluated row is held out once, and trains all other folds."""
     if len(splits) < 2:
         return False
     held_out = np.bincount(np.concatenate([test for _, test in splits]), minlength=n_rows)

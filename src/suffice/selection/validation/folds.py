@@ -1,4 +1,4 @@
-"""Rows divided into folds, with the moments of each fold's training rows."""
+"""Rows divided into folds, and the moments of each fold's training rows."""
 
 import time
 import warnings
@@ -56,10 +56,10 @@ from suffice.typing import (
 
 
 class Fold(NamedTuple):
-    """Held-out rows, and the moments of the training rows of their model."""
+    """The held-out rows of a fold, and the moments of its training rows."""
 
     train: Moments
-    held_out: Table  # has the classes of ``train``
+    held_out: Table  # coded by the classes of ``train``
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,9 @@ class Folds:
     weight: Floats | None  # (n,)
     splits: Splits
     protocol: str = ""  # description of the splits
-    groups: Codes | None = None  # group of each row; copies of a row share its group  (n,)
+    groups: Codes | None = (
+        None  # group of each row, with copies of a row in the same group (n,)
+    )
     copies: Copies | None = None  # duplicate rows
     time: Codes | None = None  # rank of each row's time if folds hold out later rows  (n,)
     #: For each (storage, fourth): moments of the training rows, and mean seconds per fold.
@@ -93,10 +95,10 @@ class Folds:
         seed: int | None = None,
         on_device: bool = False,
     ) -> Self:
-        """Return the rows, labels and folds that a user specifies.
+        """Return the folds for rows and labels that a user passes.
 
         If ``cv`` is a number of folds, a seed shuffles the rows. With ``on_device``, rows on a
-        device stay there if all of them are finite. With ``time``, each fold is predicted by a
+        device stay there if all numbers are finite. With ``time``, each fold is predicted by a
         model of earlier rows.
         """
         rows = np.asarray(X) if isinstance(X, (list, tuple)) else X
@@ -118,7 +120,8 @@ class Folds:
             time_ranks = time_codes(time, len(labels))
             splits, protocol = _forward(cv, time_ranks, codes, counts, copies)
             if len(np.unique(time_ranks)) < len(labels):
-                group_codes = time_ranks  # rows with the same time are not independent
+                # rows with the same time are treated as a group, because they are not independent
+                group_codes = time_ranks
         if sets is not None:
             group_codes = joined_groups(group_codes, sets)
         return cls(
@@ -135,7 +138,7 @@ class Folds:
 
     @classmethod
     def stratified(cls, table: Table, n_folds: int, seed: int) -> Self:
-        """Return stratified folds; every class, however small, is spread evenly over them."""
+        """Return stratified folds, over which even small classes are evenly distributed."""
         return cls(
             X=table.x,
             classes=table.classes,
@@ -201,7 +204,8 @@ class Folds:
             )
 
         with numbering_rows(self.table):
-            if storage == "rows":  # adding the moments of folds would not be faster
+            # for this storage, adding the moments of folds would not be faster
+            if storage == "rows":
                 return [moments_of(train) for train, _ in self.splits]
             if is_partition(self.splits, len(self.codes)):
                 return sums_without([moments_of(test) for _, test in self.splits])
@@ -225,7 +229,7 @@ class Folds:
         return taken(self.X, train), self.classes[self.codes[train]], weight
 
     def belonging(self, fold: int) -> Belonging:
-        """Return the groups or times of a fold's training rows, for inner searches."""
+        """Return the groups or times of a fold's training rows, which a search within it needs."""
         train, _ = self.splits[fold]
         if self.time is not None:
             return Belonging(time=self.time[train])
@@ -238,9 +242,9 @@ class Folds:
         rows: RowsLike,
         labels: Labels | None = None,
     ) -> Predictions:
-        """Return the predictions for held-out ``rows``, which have the form the classifier needs.
+        """Return the predictions for held-out ``rows``, given in the form the classifier needs.
 
-        ``labels`` are its predicted labels, if they were computed before.
+        ``labels`` are the predicted labels, if they were computed before.
         """
         _, test = self.splits[fold]
         logs = log_posteriors_of(fitted, rows, self.classes)
@@ -285,7 +289,7 @@ def search_folds(
     seed: int,
     belonging: Belonging | None = None,
 ) -> list[tuple[Codes, Codes]]:
-    """Return the folds of a search; identical rows, and rows of one group, stay together.
+    """Return the folds of a search, with identical rows and whole groups in one fold.
 
     With times, the folds are consecutive blocks of time.
     """
@@ -312,7 +316,7 @@ def copies_in(rows: Any, labels: Labels) -> Copies | None:
     if is_on_device(rows):
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # ``fit`` will warn about the same columns
+        warnings.simplefilter("ignore")  # ``fit`` warns about the same columns
         try:
             table = Table.of(rows, labels)
         except SufficeError:
@@ -323,7 +327,7 @@ def copies_in(rows: Any, labels: Labels) -> Copies | None:
 def sums_without(parts: Sequence[Moments]) -> list[Moments]:
     """Return, for each of at least two parts, the sum of all other parts.
 
-    The sums are computed by additions only, so that no digits cancel.
+    Only additions are used, so that no digits cancel.
     """
     before = list(accumulate(parts[:-1], add))  # before[i] = parts[0] + … + parts[i]
     after = list(accumulate(reversed(parts[1:]), add))[::-1]  # after[i] = parts[i + 1] + …
@@ -332,7 +336,7 @@ def sums_without(parts: Sequence[Moments]) -> list[Moments]:
 
 
 def power_transformed(table: Table, power: PowerTransform | str | None) -> Table:
-    """Return a table under a power transform, which ignores labels and so leaks nothing."""
+    """Return a table under a power transform, which leaks nothing because it ignores labels."""
     if power is None:
         return table
     table = table.with_rows(to_numpy(table.x), table.names)

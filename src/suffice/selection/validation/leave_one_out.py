@@ -1,6 +1,6 @@
-"""Posteriors of every row under a model of the other rows.
+"""Posteriors of every row under the model of all other rows.
 
-They are computed by rank-one downdates, or from the moments of the other rows.
+The posteriors are computed by rank-one downdates, or from the moments of the other rows.
 """
 
 from contextlib import suppress
@@ -40,7 +40,9 @@ def leave_one_out(
     refit_priors: bool = True,
     progress: Wish = None,
 ) -> Predictions:
-    """Return the posterior of every row, with that row left out (Lachenbruch & Mickey 1968).
+    """Return the posterior of every row under the model of all other rows.
+
+    Lachenbruch & Mickey (1968), *Technometrics* 10, 1–11.
 
     Parameters
     ----------
@@ -48,8 +50,8 @@ def leave_one_out(
         A Gaussian classifier, or a classifier of counts.
     X, y, sample_weight : rows (n, d), labels (n,), weights (n,)
     refit_priors : bool, default=True
-        Whether class frequencies are counted without the row. If False, the priors of all rows
-        are used.
+        Whether class priors are estimated without the row. If False, the priors are those of all
+        rows.
 
     Examples
     --------
@@ -132,14 +134,14 @@ def _left_out_scores(
     *,
     refit_priors: bool,
 ) -> Floats:
-    """Return scores a_k (n, K) of each row under the model of the other rows."""
+    """Return the scores a_k (n, K) of each row under the model of the other rows."""
 
     def refitted(i: int) -> Floats:
         return _refitted_scores(
             settings, moments, table, temperature, i, refit_priors=refit_priors
         )
 
-    # for example naive Bayes or a tree on categories: levels have no downdate
+    # there is no downdate for levels, which naive Bayes or a tree on categories reads
     reads_levels = moments.schema is not None and not settings.reads_numbers
     if reads_levels or moments.patterns is not None or moments.storage == "rows":
         each_row = []
@@ -152,7 +154,7 @@ def _left_out_scores(
     encoded, _ = table.encoded(encoding)
     x = np.asarray(encoded.x, np.float64)
     scores = downdated_scores(settings, numbers, x, table.codes, table.weights, rows_done.step)
-    # NaN: the downdate lost too many digits, or there is no downdate for these settings
+    # Scores are NaN if the downdate has lost too many digits, or if these settings have none.
     has_no_scores = np.isnan(scores.sum(1))
     _add_log_priors(scores, settings, moments, table.codes, table.weights, refit=refit_priors)
     for i in np.flatnonzero(has_no_scores).tolist():
@@ -170,7 +172,7 @@ def _refitted_scores(
     *,
     refit_priors: bool,
 ) -> Floats:
-    """Return scores a_k (K,) of a row under a new model from the sums of the other rows."""
+    """Return the scores a_k (K,) of row i under a model estimated from the other rows' sums."""
     # M₋ᵢ = M − M(x_i),  θ₋ᵢ = estimate(M₋ᵢ),  a_k(x_i; θ₋ᵢ)
     others = _without(moments, table, i)
     if not refit_priors:
@@ -178,7 +180,7 @@ def _refitted_scores(
     elif not others.weights.all():
         # a class without rows gets prior 0, not a smoothed prior
         settings = settings.with_priors_of(others.weights, others)
-    # the temperature matters if all values of a row are missing: its posterior is then the prior
+    # The model needs the temperature for rows without any value, whose posterior is the prior.
     model = estimate(others, settings, quiet=True).with_temperature(temperature)
     row, _ = table.take(slice(i, i + 1)).encoded(others.encoding)
     if has_missing(row.x):
@@ -187,7 +189,7 @@ def _refitted_scores(
 
 
 def _without(moments: Moments, table: Table, i: int) -> Moments:
-    """Return the moments of all rows but one, by subtraction or, for an outlier, by a new sum."""
+    """Return the moments of all rows but row i: a difference or, for an outlier, a new sum."""
     keeps_fourth = moments.fourth is not None
 
     def moments_of(rows: Table) -> Moments:
@@ -197,8 +199,8 @@ def _without(moments: Moments, table: Table, i: int) -> Moments:
         others = moments - moments_of(table.take(slice(i, i + 1)))
         varies_with_row = moments.scatter.pooled_diagonal() > 0
         varies_without_row = others.scatter.pooled_diagonal() > 0
-        # If a column is constant only without the row, the row is an outlier, too. Subtraction
-        # would leave a rounded mean instead of the exact constant.
+        # A row without which a column is constant counts as an outlier, too: subtraction would
+        # leave a rounded mean instead of the exact constant.
         is_exact = np.array_equal(varies_with_row, varies_without_row)
         if is_exact and (others.fourth is not None or not keeps_fourth):
             return others

@@ -22,7 +22,7 @@ class SplitPart:
 
     X: Any  # rows, as a frame if the input was a frame  (m, d)
     y: Any  # labels  (m,)
-    rows: Codes  # indices in the original data, ascending  (m,)
+    rows: Codes  # indices of the rows in the original data, ascending (m,)
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.X, self.y))
@@ -62,9 +62,9 @@ def split(
     X, y : array or frame (n, d), array or series (n,)
         Frames are returned as frames.
     validation, test : float in [0, 1), default=0.2
-        Shares of the rows; 0 leaves a part empty. Every class has at least one row in every other
-        part, and its number of rows there differs from its exact share by at most one row.
-        Identical rows stay in one part and are counted once.
+        Shares of the rows; with 0, a part is empty. Every class has at least one row in every part
+        that is not empty. Its number of rows differs from the exact share by at most one. Identical
+        rows stay in one part and are counted once.
     random_state : int, default=0
         Seed of the random division.
 
@@ -102,10 +102,10 @@ def _part_of_rows(
     test: float,
     rng: np.random.Generator,
 ) -> Codes:
-    """Return the part of each row, 0 training, 1 validation, 2 test; stratified by class, (n,)."""
+    """Return the part of each row (n,), stratified by class: 0 training, 1 validation, 2 test."""
     classes, codes = encode(labels)
     counts = np.bincount(codes)
-    # smallest number of rows per class in each part
+    # least number of rows of each class in the part
     least_train = 1
     least_validation = int(validation > 0)
     least_test = int(test > 0)

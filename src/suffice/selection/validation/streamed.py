@@ -1,4 +1,4 @@
-"""Exact cross-validation of rows that do not fit in memory, in two passes for any grid."""
+"""Exact cross-validation of rows that do not fit into memory, in two passes."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -59,17 +59,17 @@ def cross_validate_stream(
     """Return the cross-validated losses of every combination in a grid, in two passes.
 
     Memory use is bounded. The result equals that of ``cross_validate`` with the same folds. Columns
-    without numbers and rows with missing values are left out; a warning says so.
+    without numbers and rows with missing values are left out, with a warning.
 
     Parameters
     ----------
     estimator : GaussianClassifier or preset
-        No setting may be "auto"; a transform must be a ``PowerTransform``.
+        Its settings must not be "auto", and a transform must be a ``PowerTransform``.
     source, target, columns, weight, text, table, progress
         As in ``summarize``: files, frames, or other data that can be read twice.
     cv : int, default=5
-        Number of folds. A hash of its features gives the fold of a row. So the fold does not depend
-        on the order of rows or files, and copies of a row are in the same fold.
+        Number of folds. A hash of the features gives the fold of a row. The fold therefore does not
+        depend on the order of rows or files, and copies of a row are in the same fold.
     fold : str, optional
         Column that gives the fold of each row, instead of the hash.
     grid, criterion, refit_priors
@@ -149,7 +149,7 @@ def _training_sums(
 
 
 def _check_candidates(candidates: Sequence[SklearnClassifier]) -> list[GaussianFamily]:
-    """Return the candidates if one kind of sums suffices for all of them; raise otherwise."""
+    """Return the candidates; raise unless one kind of sums suffices for all of them."""
     gaussians = []
     for candidate in candidates:
         if (
@@ -189,7 +189,7 @@ def _mean_losses(
 
 
 def hashed(x: Floats, n_folds: int) -> Codes:
-    """Return the fold of each row, from the bits of its features alone."""
+    """Return the fold of each row, which depends only on the bits of its features."""
     bits = np.ascontiguousarray(x + 0.0).view(np.uint64)  # −0 becomes 0
     mixed = np.zeros(len(bits), np.uint64)
     # one extra round, so that the high bits of integers reach the low bits
@@ -200,7 +200,7 @@ def hashed(x: Floats, n_folds: int) -> Codes:
 
 
 def _held_out(table: Table, train: Moments, power: PowerTransform | None) -> Fold:
-    """Return a chunk as held-out rows, with the power transform and the classes of a fold."""
+    """Return a chunk as held-out rows, with a fold's power transform and classes."""
     x = table.x if power is None else power.apply(table.x)
     codes = np.searchsorted(train.classes, table.classes)[table.codes]
     return Fold(train, Table(x, train.classes, codes, table.weight))

@@ -1,4 +1,4 @@
-"""Folds in time: models are fitted to earlier rows and evaluated on later rows."""
+"""Folds in time order: models are fitted to earlier rows and evaluated on later rows."""
 
 from itertools import pairwise
 
@@ -12,7 +12,7 @@ from suffice.typing import Codes
 
 
 def time_codes(time: npt.ArrayLike, n_rows: int) -> Codes:
-    """Return the rank of each row's time, equal for equal times, (n,)."""
+    """Return the rank of each row's time, with equal ranks for equal times, (n,)."""
     values = np.asarray(time)
     if values.shape != (n_rows,):
         raise InvalidInputError(
@@ -37,7 +37,7 @@ def time_codes(time: npt.ArrayLike, n_rows: int) -> Codes:
 
 
 def time_blocks(times: Codes, n_blocks: int) -> Codes:
-    """Return the block of each row, (n,): blocks of about equal size, equal times in one block."""
+    """Return the block of each row (n,). Blocks have about equal sizes and whole times."""
     counts = np.bincount(times)
     # a time belongs to the block that contains the middle of its rows
     middles = (np.cumsum(counts) - counts / 2) / len(times)
@@ -54,9 +54,9 @@ def forward_folds(
 ) -> list[tuple[Codes, Codes]]:
     """Return (train, test) pairs in which each block is predicted from all earlier blocks.
 
-    ``times`` and ``codes`` (n,) are the time code and the class of each row. A block is skipped if
-    all earlier rows have the same class. Training rows with the same features as a row of the
-    block are left out.
+    ``times`` and ``codes`` (n,) are the rank of the time and the class of each row. A block is
+    skipped if all earlier rows have the same class. Training rows with the same features as a row
+    of the block are left out.
     """
     if n_folds < 1:
         raise InvalidParameterError(
@@ -80,7 +80,7 @@ def forward_folds(
 
 
 def is_forward_chain(splits: tuple[tuple[Codes, Codes], ...]) -> bool:
-    """Whether each fold trains on the training and held-out rows of the previous fold."""
+    """Return whether each fold is trained on all rows of the previous fold."""
     if len(splits) < 2:
         return False
     for (train, test), (later, _) in pairwise(splits):

@@ -17,7 +17,7 @@ from suffice.typing import Codes, Labels
 
 
 def row_group_codes(groups: npt.ArrayLike, labels: Labels) -> Codes:
-    """Return the group code of each row, (n,)."""
+    """Return the group of each row as a code, (n,)."""
     values = np.asarray(groups)
     if values.shape != labels.shape:
         raise InvalidInputError(
@@ -63,15 +63,16 @@ def group_folds(
         )
     splitter = StratifiedGroupKFold(n_folds, shuffle=seed is not None, random_state=seed)
     with warnings.catch_warnings():
-        # a class in fewer groups than folds is absent from some folds
+        # scikit-learn warns if a class is in fewer groups than folds, and thus absent from some
+        # folds
         warnings.simplefilter("ignore")
         return list(splitter.split(labels, labels, groups))
 
 
 def joined_groups(groups: Codes | None, sets: Codes) -> Codes:
-    """Return group codes in which rows of one group, or of one set of copies, share a code, (n,).
+    """Return group codes (n,) that join the groups which have copies of the same row.
 
-    Groups and sets that are linked through other rows also share a code.
+    Groups and sets of copies are joined if they are linked, also through other rows.
     """
     if groups is None:
         return sets
