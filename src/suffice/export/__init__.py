@@ -1,7 +1,7 @@
-"""Fitted classifiers in other languages: SQL, Ibis expressions, ONNX graphs and JSON.
+"""Export fitted classifiers as SQL, Ibis expressions, ONNX graphs or JSON.
 
-The modules import the fitted classifier from ``core`` and file writing from ``persistence``. They
-import neither the estimators nor scikit-learn.
+The package imports the classifier from ``core`` and the writing of files from ``persistence``, but
+neither estimators nor scikit-learn.
 """
 
 from suffice.export.document import to_document

@@ -1,4 +1,4 @@
-"""How DuckDB, PostgreSQL and SQLite write numbers, names and labels, and their limits."""
+"""The SQL syntax and limits of DuckDB, PostgreSQL and SQLite."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ ROWS = "suffice_rows"  # name of the input table inside the query
 
 
 def double(value: float) -> str:
-    """Return a literal that every engine parses as exactly this double, not as a decimal."""
+    """Return a literal that every engine parses as exactly this 64-bit float."""
     text = repr(float(value))
     if "e" not in text:
         text = f"{text}e0"
@@ -28,7 +28,7 @@ def literal(label: object) -> str:
     """Return a label as text, number, Boolean or NULL."""
     if label is None or (isinstance(label, float) and math.isnan(label)):
         return "NULL"
-    if isinstance(label, int):  # includes Booleans: TRUE or FALSE
+    if isinstance(label, int):  # also Booleans, which give TRUE or FALSE
         return str(label).upper()
     if isinstance(label, float):
         return double(label)
@@ -51,8 +51,8 @@ def name(text: str) -> str:
 
 def column_of_rows(column: str) -> str:
     """Return a column of the table, qualified by the table's name."""
-    # If the table lacks an unqualified name, SQLite takes it as text, and DuckDB as another column
-    # of the same stage.
+    # If the table lacks a column with an unqualified name, SQLite takes the name as text, and
+    # DuckDB as another column of the same stage.
     return f"{ROWS}.{name(column)}"
 
 
@@ -60,7 +60,7 @@ def column_of_rows(column: str) -> str:
 
 
 def balanced(terms: Sequence[str], join: Callable[[str, str], str]) -> str:
-    """Return terms joined as a balanced tree, because parsers limit the depth of formulas."""
+    """Return the terms joined as a balanced tree, because parsers limit the depth of formulas."""
     if len(terms) <= 1:
         return terms[0]
     middle = len(terms) // 2
@@ -98,13 +98,13 @@ class Dialect:
     double: str  # the type of 64-bit floating point numbers
     greatest: str
     least: str
-    most_columns: int = 1 << 20  # most columns of a stage
-    longest_name: int = 1 << 20  # longest column name, in bytes
-    # Stages must not be merged, because formulas would be repeated many times.
+    most_columns: int = 1 << 20  # limit on the columns of a stage
+    longest_name: int = 1 << 20  # limit on the length of a column name, in bytes
+    # Merging stages would repeat formulas many times.
     fence: str = ""  # clause that keeps the planner from merging a stage into the next
     materialized: str = "NOT MATERIALIZED"
     has_nan: bool = True
-    folds_case: bool = True  # whether a and A are the same name
+    folds_case: bool = True  # whether names that differ only in case are the same
     largest_integer: float = math.inf
 
     def largest(self, terms: Sequence[str]) -> str:
@@ -114,7 +114,7 @@ class Dialect:
         return balanced(terms, lambda left, right: f"{self.least}({left}, {right})")
 
     def as_double(self, value: float) -> str:
-        """Return a typed literal for constant arithmetic, since PostgreSQL would use decimals."""
+        """Return a typed literal for arithmetic of constants, which PostgreSQL does in decimals."""
         return f"CAST({double(value)} AS {self.double})"
 
     def number_of(self, column: str, *, is_boolean: bool) -> str:
@@ -124,11 +124,12 @@ class Dialect:
         number = f"CAST({column} AS {self.double})"
         if self.has_nan:
             return f"NULLIF({number}, CAST('NaN' AS {self.double}))"
-        # SQLite casts any text to a number, but sorts text that is not a number after all numbers
+        # SQLite would cast any text to a number. It sorts text that is not a number above all
+        # numbers, so the comparison gives NULL for such text.
         return f"CASE WHEN {column} <= CAST(9e999 AS {self.double}) THEN {number} END"
 
     def exponential(self, expression: str) -> str:
-        """Return exp of a number ≤ 0; PostgreSQL raises if the result underflows to 0."""
+        """Return exp of a number ≤ 0, without PostgreSQL's error if the result underflows."""
         return f"CASE WHEN {expression} < -708e0 THEN 0e0 ELSE EXP({expression}) END"
 
     def refuse_long_names(self, names: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""A fitted classifier as JSON (docs/model.schema.json); docs/export.md says how to score rows."""
+"""A fitted classifier as JSON, with the schema docs/model.schema.json."""
 
 import json
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ from suffice.export.marginal import integrates_missing
 FORMAT = 2
 _PARAMETERS = ("priors", "means", "covariance", "coef", "intercept")
 
-Document: TypeAlias = dict[str, object]  # plain values, arrays and nested documents
+Document: TypeAlias = dict[str, object]  # keys with plain values, arrays and nested documents
 
 
 def to_document(estimator: FittedEstimator) -> Document:
-    """Return the classes, the scores, the decision and the settings of a fitted classifier."""
+    """Return the classes, scores, decision and settings of a fitted classifier as a document."""
     classifier = classifier_of(estimator)
     model = classifier.model
     encoding = classifier.encoding
@@ -47,7 +47,7 @@ def to_document(estimator: FittedEstimator) -> Document:
             "reject": classifier.decision.reject,
         },
     }
-    # the same in statistical terms, if the model has them
+    # the parameters in statistical terms, such as means, if the model has them
     for name in _PARAMETERS:
         value = getattr(estimator, f"{name}_", None)
         if value is not None:
@@ -56,7 +56,7 @@ def to_document(estimator: FittedEstimator) -> Document:
 
 
 def document_text(document: Mapping[str, object]) -> str:
-    """Return a document as JSON text; numbers that are not finite become null."""
+    """Return a document as JSON text, with null for numbers that are not finite."""
     return json.dumps(json_value(document), indent=1, ensure_ascii=False, allow_nan=False)
 
 
@@ -144,7 +144,9 @@ def view_document(view: views.View) -> Document:
     """Return a view as plain values and arrays."""
     if isinstance(view, views.Plain):
         return {"kind": "plain"}
-    if isinstance(view, views.Softened):  # the member's formula includes its noise
+    if isinstance(
+        view, views.Softened
+    ):  # the formula of the member already includes the noise
         return view_document(view.below)
     if isinstance(view, views.PowerTransformed):
         return {"kind": "power", "power": view.transform.arrays()}

@@ -1,7 +1,7 @@
 """Stages of a query that integrate missing features out of a full covariance.
 
-The last stage has the columns r of each class, g_mᵀ P_mm⁻¹ g_m, which is subtracted from Δ², and l
-of each covariance, log|P_mm|. See ``Marginal`` for the equations.
+The last stage has a column r for each class, g_mᵀ P_mm⁻¹ g_m, which is subtracted from Δ². It also
+has a column l for each covariance, log|P_mm|. ``Marginal`` gives the equations.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from suffice.export.dialect import Stage, added, double, product, square
 from suffice.export.marginal import Marginal
 from suffice.export.reading import ColumnReading
 
-_FAR = "1e150"  # squares of larger numbers overflow
+_FAR = "1e150"  # farthest value whose square does not overflow
 
 
 def any_missing(
@@ -23,7 +23,7 @@ def any_missing(
 ) -> Iterator[Stage]:
     """Yield P x, then one step of Gaussian elimination for each feature that may be missing.
 
-    A step changes only the rows in which its feature is missing. ``number`` distinguishes the
+    A step changes only the rows in which the feature is missing. ``number`` distinguishes the
     columns of several covariances.
     """
     precision = marginal.precision
@@ -60,7 +60,7 @@ def any_missing(
         # log|P_mm| ← log|P_mm| + log p_j
         stage[f"l{number}"] = f"{log_det} + {_if_missing(flag, f'LN({pivot})')}"
         yield stage
-        # from here on, use the columns of this stage
+        # the next step reads the columns of this stage
         p = {(a, b): f"p{number}_{a}_{b}" for a, b in p}
         g = {(k, i): f"g{k}_{i}" for k, i in g}
         r = {k: f"r{k}" for k in classes}
@@ -74,9 +74,9 @@ def _if_missing(flag: str | None, value: str) -> str:
 def one_missing(
     number: int, marginal: Marginal, flags: Sequence[str | None]
 ) -> Iterator[Stage]:
-    """Yield linear forms y, then r and l; these are NULL if more than one column is missing.
+    """Yield linear forms y, then r and l, which are NULL if more than one column is missing.
 
-    For each column, the block of P that is needed if it is missing is inverted in advance.
+    For each column, the block of P for the case that it is missing is inverted in advance.
     """
     precision = marginal.precision
     columns = [flag for flag in dict.fromkeys(flags) if flag]

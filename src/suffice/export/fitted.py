@@ -1,4 +1,4 @@
-"""Objects that can be exported: fitted estimators, their classifiers, members of averages."""
+"""The parts of fitted classifiers that exports read."""
 
 from collections.abc import Mapping
 from typing import Protocol, TypeAlias

@@ -1,4 +1,4 @@
-"""Building an ONNX graph: arithmetic with ``Deferred`` arrays adds nodes to it."""
+"""Build an ONNX graph by arithmetic with ``Deferred`` arrays, which adds nodes to the graph."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from suffice.typing import Array, Codes, Flags, Floats
 
-OPSET = 17  # with this version, onnxruntime computes all operators used here in 64-bit numbers
+OPSET = 17  # version in which onnxruntime computes all operators used here in 64-bit numbers
 IR_VERSION = 8
 ML = "ai.onnx.ml"  # domain of the operators for machine learning
 
 
 class Graph:
-    """The nodes and constants added so far."""
+    """An ONNX graph that is being built."""
 
     def __init__(self) -> None:
         import onnx
@@ -58,7 +58,7 @@ class Graph:
         output: str | None = None,
         **attributes: object,
     ) -> Deferred:
-        """Return the output of a new node; inputs that are not deferred become constants."""
+        """Add a node and return its output; inputs that are not deferred become constants."""
         names = [self.constant(values).name for values in inputs]
         result = self._fresh_name() if output is None else output
         node = self._onnx.helper.make_node(operator, names, [result], **attributes)
@@ -100,7 +100,8 @@ class Deferred:
     graph: Graph
     name: str
 
-    __array_ufunc__ = None  # makes NumPy arrays defer to the operators of this class
+    # array + deferred then calls the operator of this class, not that of NumPy
+    __array_ufunc__ = None
 
     def __add__(self, other: Operand) -> Deferred:
         return self.graph.node("Add", self, _doubles(other))
@@ -151,14 +152,14 @@ class Deferred:
         return self.graph.node("ReduceMax", self, axes=[axis], keepdims=int(keepdims))
 
     def take(self, indices: Sequence[int] | Codes, axis: int) -> Deferred:
-        """Return columns, or other slices along an axis, at fixed indices."""
+        """Return the columns, or slices along another axis, at fixed indices."""
         return self.graph.node("Gather", self, np.asarray(indices, np.int64), axis=axis)
 
     def new_axis(self, axis: int) -> Deferred:
         return self.graph.node("Unsqueeze", self, np.array([axis]))
 
     def rows_at(self, indices: Deferred) -> Deferred:
-        """Return the rows at indices (m, 1), which the graph computes."""
+        """Return the rows at indices (m, 1) that the graph computes."""
         return self.graph.node("GatherND", self, indices)
 
     def with_rows(self, indices: Deferred, rows: Deferred) -> Deferred:
@@ -188,7 +189,7 @@ def isnan(x: Deferred) -> Deferred:
 
 
 def is_missing(x: Deferred) -> Deferred:
-    """Return 1 where a number is NaN, else 0."""
+    """Return 1 for each number that is NaN, else 0."""
     return isnan(x).to_double()
 
 
@@ -218,7 +219,7 @@ def log1p(x: Deferred) -> Deferred:
 
 
 def expm1(x: Deferred) -> Deferred:
-    """Return eˣ − 1, exact near zero."""
+    """Return eˣ − 1 without loss of digits near zero."""
     # eˣ − 1 = x (1 + x/2 (1 + x/3 (1 + x/4 (1 + x/5)))) + …
     series = x * (1 + x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5))))
     return where(abs(x) < 1e-3, series, exp(x) - 1)

@@ -1,4 +1,4 @@
-"""How missing features change the scores: the quantities that SQL and ONNX use."""
+"""The quantities by which SQL and ONNX integrate missing features out of scores."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _LOWEST = -1e300  # replaces a score of −∞
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Marginal:
-    r"""Classes whose scores contain −½ Δ², Δ² = (x − μ_k)ᵀ P (x − μ_k), with one P = Σ⁻¹.
+    r"""Classes with scores that contain −½ Δ², Δ² = (x − μ_k)ᵀ P (x − μ_k), and share P = Σ⁻¹.
 
-    If the features m are missing and set to the origin in x, the marginal has
+    If the features m are missing and set to the origin in x, the marginal over the features o has
 
     .. math:: \Delta_o^2 = \Delta^2 - g_m^\top P_{mm}^{-1} g_m, \quad g = P x - P \mu_k, \quad
               \log|\Sigma_{oo}| = \log|\Sigma| + \log|P_{mm}|.
@@ -36,7 +36,7 @@ class Marginal:
         return not (self.precision - np.diag(np.diagonal(self.precision))).any()
 
     def scaled(self, units: Floats) -> Marginal:
-        """Return the same quantities with features divided by ``units`` (d,)."""
+        """Return the same quantities for features divided by ``units`` (d,)."""
         return Marginal(
             classes=self.classes,
             precision=self.precision * units * units[:, None],
@@ -45,7 +45,7 @@ class Marginal:
 
 
 def marginals(formula: Formula) -> list[Marginal]:
-    """Return a marginal for each covariance; empty if the scores are not log densities."""
+    """Return a ``Marginal`` for each covariance; none if scores are not log densities."""
     parts = []
     for part in formula.scorer.matrix_parts():
         if isinstance(part, LinearScores):
@@ -62,7 +62,7 @@ def marginals(formula: Formula) -> list[Marginal]:
 
 
 def integrates_missing(classifier: Classifier) -> bool:
-    """Return whether the classifier integrates out missing features."""
+    """Return whether the classifier integrates missing features out."""
     if isinstance(classifier.model, LinearModel):
         return False
     return classifier.allow_missing or classifier.encoding is not None
@@ -76,7 +76,8 @@ def empty_scores(model: ClassModel) -> Floats:
         scores = model.temperature * scores
     if not isinstance(model, MixtureModel):
         return scores
-    # one component gets the score of its class, so that log Σ exp over the components is exact
+    # A single component of each class gets the score of the class, so that log Σ exp over the
+    # components is exact.
     component_scores = np.full(len(model.class_of), _LOWEST)
     component_scores[model.starts] = scores
     return component_scores

@@ -39,7 +39,7 @@ from suffice.export.marginal import Marginal, empty_scores, integrates_missing, 
 from suffice.persistence.archive import replacing
 from suffice.typing import Codes, Floats, Labels
 
-# most features of a full covariance for which missing ones are integrated out
+# most features for which a full covariance integrates missing features out
 MOST_WITH_MISSING = 300
 _LOWEST = -1e300  # replaces a score of −∞, which would become NaN in products
 
@@ -47,10 +47,10 @@ _LOWEST = -1e300  # replaces a score of −∞, which would become NaN in produc
 def to_onnx(estimator: Fitted, path: str | Path | None = None) -> Any:
     """Return an ONNX model in 64-bit numbers, and write it to ``path`` if given.
 
-    The input is ``X`` (n, d). For a mixed table, there is one input (n, 1) for each column, as text
-    for categories. The outputs are ``label`` (n,) and ``probabilities`` (n, K), or ``scores`` (n,
-    K) for a classifier without posteriors. If a row is rejected or has no scores, its label is NaN
-    for numeric labels and "" for text labels. Needs the extra ``onnx``.
+    The input is ``X`` (n, d). For a mixed table, each column has its own input (n, 1), which is
+    text for a category. The outputs are ``label`` (n,) and ``probabilities`` (n, K), or ``scores``
+    (n, K) for a classifier without posteriors. If a row is rejected or has no scores, its label is
+    NaN or, among text labels, "". The function needs the extra ``onnx``.
     """
     extra("onnx", "onnx", "to_onnx")  # raise before any work is done
     model = _onnx_model(classifier_of(estimator))
@@ -84,7 +84,7 @@ def _scores_and_posterior(
     classifier: Classifier,
     rows: Deferred,
 ) -> tuple[Deferred, Deferred | None]:
-    """Return scores, (n, K), and posteriors if there are any; both are NaN in rejected rows."""
+    """Return scores (n, K), and posteriors or None; both are NaN in rows that cannot be scored."""
     integrates = integrates_missing(classifier)
     # 0 · x is NaN if x is infinite, or if x is NaN and is not integrated out
     used = where(isnan(rows), 0.0, rows) if integrates else rows
@@ -105,7 +105,7 @@ def _add_labels(
     scores: Deferred,
     posterior: Deferred | None,
 ) -> str:
-    """Add the output for labels to the graph, and return its type."""
+    """Add the output ``label`` to the graph, and return its ONNX type."""
     decision = classifier.decision
     if decision.is_map or posterior is None:
         labels = classifier.classes
@@ -123,7 +123,7 @@ def _add_labels(
 
 
 def _label_table(labels: Labels) -> tuple[str, Labels]:
-    """Return the ONNX type of the labels, and the labels with an empty one appended."""
+    """Return the ONNX type of the labels, and the labels followed by an empty label."""
     if labels.dtype.kind == "f":
         return "DOUBLE", np.append(labels.astype(np.float64), np.nan)
     if labels.dtype.kind in "iub":
@@ -149,7 +149,7 @@ def _inputs(graph: Graph, classifier: Classifier) -> tuple[list[Any], Deferred]:
         return [declaration], Deferred(graph, "X")
     schema = encoding.schema
     inputs = [_column_input(graph, each) for each in schema.columns if each.kind != "left out"]
-    # numbers, indicators of missing values, and indicators of levels; missing is NaN
+    # features: numbers (NaN if missing), indicators of missing values, and indicators of levels
     columns = [Deferred(graph, number.name) for number in schema.numbers]
     empty_cells = []
     for j, fill in zip(schema.filled, schema.fills, strict=True):
@@ -176,7 +176,7 @@ def _column_input(graph: Graph, column: Column) -> Any:
 
 def _indicators(graph: Graph, category: Category, reference: int) -> Deferred:
     """Return indicators of a column's levels, (n, L − 1); "" means missing."""
-    unknown = category.n_levels  # the code for a row of NaN, after those of the levels
+    unknown = category.n_levels  # code of an unknown level, whose row of the table is NaN
     codes = {"": len(category.levels) if category.missing else unknown}
     codes.update({level: code for code, level in enumerate(category.levels)})
     code_of_cell = graph.node(
@@ -193,11 +193,11 @@ def _indicators(graph: Graph, category: Category, reference: int) -> Deferred:
 
 
 def _rows_with_missing(rows: Deferred) -> tuple[Deferred, Deferred]:
-    """Return the indices of incomplete rows, (m, 1), and 1 for their missing features, (m, d)."""
+    """Return the indices (m, 1) of incomplete rows, and 1 for each missing feature (m, d)."""
     missing = is_missing(rows)
     columns = rows.graph.node("NonZero", missing.sum(1) > 0.5)
-    at = rows.graph.node("Transpose", columns, perm=[1, 0])
-    return at, missing.rows_at(at)
+    row_indices = rows.graph.node("Transpose", columns, perm=[1, 0])
+    return row_indices, missing.rows_at(row_indices)
 
 
 def _all_missing(rows: Deferred, d: int) -> Deferred:
@@ -213,14 +213,14 @@ def class_scores(
     *,
     integrates: bool,
 ) -> Deferred:
-    """Return the scores of a model, (n, K); NaN in a row means a missing feature."""
+    """Return the scores of a model, (n, K); a feature that is NaN is missing."""
     formula = model.formula
     d = len(formula.scorer.origin)
     numbers = rows.take(np.arange(d), axis=1) if formula.levels else rows
     covariances = marginals(formula) if integrates else []
     if d > MOST_WITH_MISSING and not all(each.is_diagonal for each in covariances):
         covariances = []
-    x = _measured(formula, numbers)
+    x = _relative_to_origin(formula, numbers)
     if covariances:
         x = where(isnan(numbers), 0.0, x)
     parts = formula.scorer.matrix_parts()
@@ -230,11 +230,11 @@ def class_scores(
     if tail is not None:
         scores = _tailed(base, tail.constants, tail.powers, tail.shares)
     if covariances:
-        at, missing = _rows_with_missing(numbers)
+        row_indices, missing = _rows_with_missing(numbers)
         of_observed = _marginal_scores(
-            formula, covariances, missing, base.rows_at(at), x.rows_at(at)
+            formula, covariances, missing, base.rows_at(row_indices), x.rows_at(row_indices)
         )
-        scores = scores.with_rows(at, of_observed)
+        scores = scores.with_rows(row_indices, of_observed)
     if formula.levels:
         scores = scores + _level_terms(formula, rows)
     if covariances and isinstance(model, ClassModel):
@@ -245,8 +245,8 @@ def class_scores(
     return _component_sums(scores, formula.class_of)
 
 
-def _measured(formula: Formula, numbers: Deferred) -> Deferred:
-    """Return rows transformed by the power transform, relative to the origin."""
+def _relative_to_origin(formula: Formula, numbers: Deferred) -> Deferred:
+    """Return the rows after the power transform, relative to the origin of the scores."""
     origin = formula.scorer.origin
     if formula.power is not None:
         numbers = _transformed(formula.power.select(np.arange(len(origin))), numbers)
@@ -254,7 +254,7 @@ def _measured(formula: Formula, numbers: Deferred) -> Deferred:
 
 
 def _part_scores(part: MatrixPart, x: Deferred) -> Deferred:
-    """Return the scores of the classes of a part, (n, m)."""
+    """Return the scores of the m classes of a part, (n, m)."""
     if isinstance(part, LinearScores):
         # wₖᵀx + bₖ
         return x @ part.weights.T + part.constants
@@ -295,7 +295,7 @@ def _marginal_scores(
     base: Deferred,
     x: Deferred,
 ) -> Deferred:
-    """Return the scores of incomplete rows, (m, K), from those with zeros for missing values."""
+    """Return the scores (m, K) of incomplete rows, from scores with zeros for missing values."""
     drops = []
     log_dets = []
     for marginal in covariances:
@@ -318,7 +318,11 @@ def _solved(
     missing: Deferred,
     x: Deferred,
 ) -> tuple[Deferred, Deferred, Deferred]:
-    """Return g_mᵀ P_mm⁻¹ g_m, (m, c), P_mm⁻¹ g_m, (m, d, c), and log|P_mm|, (m, 1)."""
+    """Return the terms by which missing features change scores, in the notation of ``Marginal``.
+
+    For n incomplete rows and c classes, they are g_mᵀ P_mm⁻¹ g_m (n, c), P_mm⁻¹ g_m (n, d, c) with
+    zeros for observed features, and log|P_mm| (n, 1).
+    """
     d = len(marginal.precision)
     # scale each feature so that P has ones on its diagonal
     root = np.sqrt(np.diagonal(marginal.precision))[:, None]
@@ -330,7 +334,8 @@ def _solved(
     if marginal.is_diagonal:
         solved = g
     else:
-        # identity for observed features: [B | g] → [I | B⁻¹ g], B_mm = P_mm
+        # Gaussian elimination [B | g] → [I | B⁻¹ g], where B_mm = P_mm, and B is the identity for
+        # observed features
         eye = np.eye(d)
         block = is_hole * missing.new_axis(1) * (unit.precision - eye) + eye
         system = concatenate([block, g], axis=2)
@@ -351,7 +356,8 @@ def _level_terms(formula: Formula, rows: Deferred) -> Deferred:
     d = len(formula.scorer.origin)
     tables = [np.maximum(table, _LOWEST) for table in formula.levels]
     sizes = [table.shape[1] - 1 for table in tables]
-    # log p of the reference level if the category is known, and the difference for other levels
+    # If the level is known, the score is log p of the reference level plus, for other levels, the
+    # difference from it.
     of_reference = np.stack([table[:, 0] for table in tables])
     added = np.hstack([table[:, 1:] - table[:, :1] for table in tables]).T
     first_indicators = d + np.cumsum([0, *sizes[:-1]])
@@ -372,7 +378,7 @@ def _component_sums(scores: Deferred, class_of: Codes) -> Deferred:
 
 
 def _posterior(scores: Deferred, temperature: float) -> Deferred:
-    """Return softmax(a / T), (n, K), after subtracting the largest score; NaN if all are −∞."""
+    """Return softmax(a / T), (n, K); NaN if all scores are −∞."""
     top = scores.max(1, keepdims=True)
     powers = exp((scores - where(top < _LOWEST / 10, np.nan, top)) / temperature)
     return powers / powers.sum(1, keepdims=True)
@@ -382,7 +388,7 @@ def _posterior(scores: Deferred, temperature: float) -> Deferred:
 
 
 def _transformed(power: PowerTransform, x: Deferred) -> Deferred:
-    """Return transformed rows, (n, d): c + s P(z) for z ≥ 0, c − s P(−z) for z < 0."""
+    """Return the transformed rows, (n, d): c + s P(z) for z ≥ 0, c − s P(−z) for z < 0."""
     up, down = power.branches
     z = (x - power.centre) / power.scale
     u = where(z >= 0, _branch(up, abs(z)), -_branch(down, abs(z)))
@@ -429,7 +435,8 @@ def averaged_posterior(model: AveragedModel, rows: Deferred, *, integrates: bool
     for share in model.shares:
         if integrates and share.integrates:
             x = _viewed(share.view, observed)
-            x = where(isnan(observed), np.nan, x)  # missing values stay missing
+            # missing values stay missing, whatever the view computes for NaN
+            x = where(isnan(observed), np.nan, x)
             posterior = _member_posterior(share, x, integrates=True)
         else:
             x = _viewed(share.view, filled)
@@ -465,7 +472,7 @@ def _member_posterior(share: Share, x: Deferred, *, integrates: bool) -> Deferre
 
 
 def _leaf_shares(trees: Trees, x: Deferred) -> Deferred:
-    """Return the mean, over trees, of the class shares in a row's leaf, (n, K)."""
+    """Return the class shares of the leaf that a row reaches, averaged over trees, (n, K)."""
     n_nodes, n_classes = trees.shares.shape
     is_leaf = trees.left == np.arange(n_nodes)
     leaf_of_share = np.repeat(np.flatnonzero(is_leaf), n_classes)
@@ -475,7 +482,7 @@ def _leaf_shares(trees: Trees, x: Deferred) -> Deferred:
 
 
 def _boosted_scores(trees: BoostedTrees, x: Deferred) -> Deferred:
-    """Return b_k + Σ v(leaf of x), (n, K)."""
+    """Return b_k + Σ v, where v are the values of the leaves that a row reaches, (n, K)."""
     leaves = np.flatnonzero(trees.left == np.arange(len(trees.left)))
     class_of_leaf = trees.class_of_tree[_tree_of_nodes(trees)[leaves]]
     return _leaf_sums(trees, x, leaves, class_of_leaf, trees.value[leaves]) + trees.baseline
@@ -500,7 +507,7 @@ def _leaf_sums(
     """
     tree = _tree_of_nodes(trees)
     first_node = trees.roots[tree]
-    number = np.arange(len(tree)) - first_node  # index within its own tree
+    number = np.arange(len(tree)) - first_node  # index of each node within its tree
     is_leaf = trees.left == np.arange(len(tree))
     return x.graph.node(
         "TreeEnsembleRegressor",
@@ -555,15 +562,15 @@ def _imputed(model: ClassModel, rows: Deferred) -> Deferred:
     """Return rows with NaN replaced with Σ_k p(k | x_o) E[x_m | x_o, k], (n, d)."""
     formula = model.formula
     covariances = marginals(formula)
-    at, missing = _rows_with_missing(rows)
+    row_indices, missing = _rows_with_missing(rows)
     posterior = _posterior(class_scores(model, rows, integrates=True), model.temperature)
-    x = where(isnan(rows), 0.0, _measured(formula, rows)).rows_at(at)
+    x = where(isnan(rows), 0.0, _relative_to_origin(formula, rows)).rows_at(row_indices)
     # E[x_m | x_o, k] = −P_mm⁻¹ g_m, relative to the origin
     solutions = [_solved(marginal, missing, x)[1] for marginal in covariances]
     each_class = _by_class(solutions, covariances, axis=2)
-    weights = posterior.rows_at(at).new_axis(1)
+    weights = posterior.rows_at(row_indices).new_axis(1)
     fill = formula.scorer.origin - (each_class * weights).sum(2)
     if formula.power is not None:
         fill = _inverse_transformed(formula.power, fill)
-    incomplete = rows.rows_at(at)
-    return rows.with_rows(at, where(isnan(incomplete), fill, incomplete))
+    incomplete = rows.rows_at(row_indices)
+    return rows.with_rows(row_indices, where(isnan(incomplete), fill, incomplete))

@@ -1,4 +1,4 @@
-"""How a query turns the columns of a table into the features of a model."""
+"""Query stages that turn the columns of a table into the features of a model."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -14,13 +14,14 @@ from suffice.export.dialect import Dialect, Stage, added, column_of_rows, double
 from suffice.export.marginal import marginals
 from suffice.typing import Floats
 
-_NEARLY_ZERO = 1e-5  # for smaller exponents, a series is exact
-_FAR_LINEAR = 290.0  # log10 of the distance, in units, beyond which linear scores overflow
+_NEARLY_ZERO = 1e-5  # for smaller exponents, a short series is exact
+# log10 of the largest distance, in units, at which linear scores cannot overflow
+_FAR_LINEAR = 290.0
 _FAR_QUADRATIC = 140.0  # the same for quadratic scores
 _NEAR = 1e-140  # smaller values are treated as zero
 _LARGEST = float(np.finfo(np.float64).max)
-_LOWEST = -1e300  # a log probability so low that its class never wins
-# DuckDB reads yes and no in a file as Booleans
+_LOWEST = -1e300  # a log probability so low that the class is never predicted
+# spellings of Booleans; DuckDB reads yes and no in a file as Booleans
 _TRUTH = {"True": ("true", "1"), "False": ("false", "0"), "yes": ("true",), "no": ("false",)}
 
 
@@ -72,7 +73,7 @@ def _curve(e: float, log: str) -> str:
 class Feature:
     """A feature of the model: a number or an indicator. Conditions are SQL expressions."""
 
-    is_empty: str  # true if the cell is empty or its level unknown
+    is_empty: str  # true if the cell is empty or its level is unknown
     is_on: str | None = None  # true if the indicator is 1; None for a number
     fill: float | None = None  # replaces a missing value
     may_be_missing: bool = True  # whether an empty cell makes the feature missing
@@ -82,19 +83,19 @@ class Feature:
 class ColumnReading:
     """Turns numbers x0, x1, … and codes of levels v0, v1, … into features c0, c1, ….
 
-    A flag h0, h1, … is 1 if a feature is missing; the feature is then set to the origin.
+    The flags h0, h1, … are 1 for missing features, which are set to the origin.
     """
 
-    # Features are measured from the origin in units of a power of two, close to their own scale, so
-    # that no square overflows or underflows, which PostgreSQL reports as an error. Values that are
-    # too far away become NULL.
+    # Features are measured from the origin, each in units of a power of two close to its scale.
+    # Squares then neither overflow nor underflow, which PostgreSQL reports as errors. Values that
+    # are too far away become NULL.
     encoding: Encoding
     formula: Formula
     integrates: bool  # whether missing features are integrated out
     dialect: Dialect
 
     def raw(self, columns: Sequence[str], booleans: Collection[str]) -> Stage:
-        """Return numbers, NULL if empty, and codes of levels, NULL if unknown."""
+        """Return numbers and codes of levels, with NULL for empty cells and unknown levels."""
         schema = self.encoding.schema
         used = [column.name for column in schema.columns if column.kind != "left out"]
         column_of = dict(zip(used, columns, strict=True))
@@ -141,7 +142,7 @@ class ColumnReading:
 
     @cached_property
     def flags(self) -> list[str | None]:
-        """The flag of each feature; None if never missing. The levels of a column share a flag."""
+        """The flag of each feature; None if never missing. Levels of a column share one flag."""
         flag_of: dict[str, str] = {}
         flags: list[str | None] = []
         for feature in self.features:
@@ -219,14 +220,14 @@ class ColumnReading:
         return float((value - self.formula.scorer.origin[j]) / self.scale[j])
 
     def _bounds(self, j: int) -> tuple[float, float]:
-        """Return the range of values in which no power, product or square overflows."""
+        """Return the range of a feature in which no power, product or square overflows."""
         origin = self.formula.scorer.origin[j]
         unit = self.scale[j]
         is_linear = isinstance(self.formula.scorer.matrix_parts()[0], LinearScores)
         log_far = _FAR_LINEAR if is_linear else _FAR_QUADRATIC
         power = self.formula.power
         if power is not None and power.exponents[j] != 1:
-            # t grows as z^e
+            # t grows in proportion to z^e
             log_far /= max(power.exponents[j], 2 - power.exponents[j])
             origin = power.centre[j]
             unit = min(unit, power.scale[j])
@@ -264,7 +265,7 @@ def _level_code(category: Category, column: str) -> str:
 
 
 def _spellings(category: Category, level: str) -> list[str]:
-    """Return the spellings of a level in databases; Booleans and numbers have several."""
+    """Return the spellings of a level in databases, which differ for Booleans and numbers."""
     if set(category.levels) in ({"True", "False"}, {"True"}, {"False"}, {"yes", "no"}):
         return [level, *_TRUTH[level]]
     spellings = [level]
@@ -275,7 +276,7 @@ def _spellings(category: Category, level: str) -> list[str]:
 
 
 def _number_spellings(level: str) -> tuple[str, ...]:
-    """Return the texts that DuckDB, PostgreSQL and SQLite give for the double in a level."""
+    """Return the text that DuckDB, PostgreSQL and SQLite give for a level that is a number."""
     try:
         value = float(level)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A fitted classifier as a SQL query in stages, and as an expression over an Ibis table."""
+"""A fitted classifier as a SQL query, or as an expression over an Ibis table."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
@@ -11,9 +11,10 @@ from suffice.export.fitted import Fitted
 from suffice.export.sql_average import average_stages
 from suffice.export.stages import Stages, carried
 
-# Most terms of a query, by the number of columns that may be empty in a row (None: any number).
+# Limits on the terms of a query, by the number of columns that may be empty in a row; None means
+# any number of columns.
 MOST_TERMS: dict[int | None, float] = {None: 3_000, 1: 10_000, 0: float("inf")}
-# SQLite would confuse a stage with a table of the same name, so stages have this prefix
+# Stages have this prefix, because SQLite would confuse a stage with a table of the same name.
 _STAGE = "suffice_"
 
 
@@ -42,7 +43,7 @@ def to_sql(
     prefix : str
         Prefix of the names of the prediction columns.
     booleans : list of str
-        Boolean feature columns, which PostgreSQL does not cast to numbers by itself.
+        Names of the Boolean feature columns, which PostgreSQL does not cast to numbers by itself.
 
     Examples
     --------
@@ -88,7 +89,7 @@ def to_sql(
 
 
 def _as_list(names: str | Sequence[str]) -> list[str]:
-    """Return a list of names; a single name becomes a list."""
+    """Return names as a list, also a single name."""
     return [names] if isinstance(names, str) else list(names)
 
 
@@ -129,7 +130,7 @@ def _programs(
     columns: Sequence[str],
     booleans: Collection[str],
 ) -> Iterator[list[Stage]]:
-    """Yield the stages for the most empty columns per row that fit into a query, then for fewer."""
+    """Yield the stages of a query for any number of empty columns per row, then for fewer."""
     model = classifier.model
     if isinstance(model, AveragedModel):
         yield list(average_stages(classifier, model, dialect, columns, booleans))
@@ -173,8 +174,8 @@ def to_ibis(
 ) -> Any:
     """Return an Ibis table with ``label`` and ``p_<class>``, computed in the table's database.
 
-    The parameters are those of ``to_sql``. By default, ``keep`` is every column that is not a
-    feature.
+    The parameters are those of ``to_sql``. By default, ``keep`` has all columns that are not
+    features.
     """
     if keep is None:
         features = set(column_names(classifier_of(estimator), columns))

@@ -1,4 +1,4 @@
-"""Query stages for an average of models: each member's view of the features and its posteriors."""
+"""Query stages for an average of models: views of the features, and members' posteriors."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -16,9 +16,10 @@ from suffice.export.reading import ColumnReading, power_transformed
 from suffice.export.stages import Stages, columns_read, decision_stages
 from suffice.typing import Codes, Flags, Floats
 
-MOST_NODES = 60_000  # most nodes of a member's trees
-LEVELS = 8  # levels of a tree per stage, because parsers limit the depth of formulas
-_FAR = 1e30  # rows further away, in units, have no prediction, so that no power overflows
+MOST_NODES = 60_000  # limit on the nodes of all trees of a member
+LEVELS = 8  # number of levels of a tree per stage; parsers limit the depth of formulas
+# rows farther away, in units of a feature, get no prediction, because powers could overflow
+_FAR = 1e30
 
 
 def average_stages(
@@ -28,10 +29,10 @@ def average_stages(
     columns: Sequence[str],
     booleans: Collection[str],
 ) -> Iterator[Stage]:
-    """Yield the stages of an average; a row with a missing feature has no prediction."""
+    """Yield the stages of an average; a row with a missing feature gets no prediction."""
     d = model.n_features
     n_classes = len(classifier.classes)
-    # unscaled features: origin zero and unit one
+    # the features are not scaled: the origin is 0 and the unit is 1
     as_is = Formula(Scorer.linear(np.zeros(d), np.zeros((1, d)), np.zeros(1)))
     reading = ColumnReading(
         encoding=columns_read(classifier),
@@ -119,7 +120,9 @@ def _tempered_stages(model: TemperedModel) -> Iterator[Stage]:
 def _view_stages(view: views.View, d: int, dialect: Dialect) -> Iterator[Stage]:
     """Yield stages that turn features f0, f1, … into those of a view, x0, x1, …."""
     stage: Stage = {}
-    if isinstance(view, views.Softened):  # the member's formula includes its noise
+    if isinstance(
+        view, views.Softened
+    ):  # the formula of the member already includes the noise
         yield from _view_stages(view.below, d, dialect)
     elif isinstance(view, views.KernelFeatures):
         yield from _view_stages(view.below, d, dialect)
@@ -180,7 +183,7 @@ def _unless_far(x: str, centre: float, scale: float, value: str) -> str:
 
 
 def _piece(x: str, left: float, length: float) -> str:
-    """Return the position of a feature along a linear piece, from 0 to 1."""
+    """Return the position of a number along a linear piece, from 0 to 1."""
     start = double(left)
     end = double(left + length)
     inside = f"({x} - {start}) / {double(length)}"
@@ -225,8 +228,7 @@ def _are_leaves(trees: Trees | BoostedTrees) -> Flags:
 def _descent_stages(trees: Trees | BoostedTrees, leaf_numbers: Codes) -> Iterator[Stage]:
     """Yield stages that descend all trees, a few levels at a time.
 
-    The columns l0, l1, … hold the node that a row has reached in each tree, or −1 − i if it has
-    reached leaf i.
+    The columns l0, l1, … have the node that a row has reached in each tree, or −1 − i for leaf i.
     """
     n_nodes = len(trees.left)
     if n_nodes > MOST_NODES:
@@ -262,7 +264,7 @@ def _path(
     node: int,
     n_levels: int,
 ) -> tuple[str, list[int]]:
-    """Return an expression for the node after some levels, and the inner nodes that it may give."""
+    """Return an expression for the node after some levels, and the inner nodes it may reach."""
     if codes[node] < 0:
         return str(codes[node]), []
     if n_levels == 0:
@@ -274,7 +276,7 @@ def _path(
 
 
 def _mean_shares(columns: Sequence[str], leaf_shares: Floats) -> Stage:
-    """Return the mean, over trees, of each class's share, from the codes of the leaves."""
+    """Return the mean share of each class over the leaves that a row reaches in all trees."""
     stage = {}
     for k, shares in enumerate(leaf_shares.T / len(columns)):
         cases = [

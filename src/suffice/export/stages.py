@@ -33,8 +33,8 @@ from suffice.export.marginal import Marginal, empty_scores, integrates_missing, 
 from suffice.export.reading import ColumnReading
 from suffice.typing import Codes, Floats, Labels
 
-MOST_QUADRATIC = 30  # most features of a full quadratic form
-_WIDEST = 1000  # most whitened columns in one stage
+MOST_QUADRATIC = 30  # limit on the features of a full quadratic form
+_WIDEST = 1000  # limit on the whitened columns of a stage
 _COLUMN_NAME = re.compile(r"\b[a-z]\w*")
 
 Item = TypeVar("Item")
@@ -46,10 +46,10 @@ class Stages:
 
     classifier: Classifier
     model: ClassModel | LinearModel
-    formula: Formula  # formula for features in the units of ``reading``
+    formula: Formula  # formula of the scores, for features in the units of ``reading``
     reading: ColumnReading
-    marginals: list[Marginal]  # quantities that integrate out missing features
-    most_missing: int | None  # most empty columns in a row; None: any number
+    marginals: list[Marginal]  # quantities that integrate missing features out
+    most_missing: int | None  # limit on the empty columns of a row; None means any number
 
     @classmethod
     def of(cls, classifier: Classifier, dialect: Dialect, most_missing: int | None) -> Stages:
@@ -75,7 +75,7 @@ class Stages:
 
     @property
     def n_terms(self) -> int:
-        """About how many terms are needed to integrate missing features out of full covariances."""
+        """Approximate number of terms that integrate missing features out of full covariances."""
         total = 0
         for _, marginal in self._full_marginals:
             d = len(marginal.precision)
@@ -100,7 +100,7 @@ class Stages:
 
     @property
     def _full_marginals(self) -> list[tuple[int, Marginal]]:
-        """The marginals that need elimination, with their indices."""
+        """The marginals of full covariances, which need elimination, with their indices."""
         return [(i, each) for i, each in enumerate(self.marginals) if not each.is_diagonal]
 
     def from_numbers(self) -> Iterator[Stage]:
@@ -118,7 +118,7 @@ class Stages:
     # --- from features to scores ---------------------------------------------------------------
 
     def _score_stages(self) -> Iterator[Stage]:
-        """Yield stages that end with the class scores; no stage is too wide."""
+        """Yield the stages that compute the class scores, none of which is too wide."""
         parts = self.formula.scorer.matrix_parts()
         d = len(self.formula.scorer.origin)
         if d > MOST_QUADRATIC and any(isinstance(part, Whitened) for part in parts):
@@ -133,7 +133,7 @@ class Stages:
         yield {f"a{k}": self._final_score(k) for k in self.scored}
 
     def _part_scores(self, part: MatrixPart) -> Stage:
-        """Return the scores of a part's classes, or their Δ² if there is a Student tail."""
+        """Return the scores of a part's classes; with a Student tail, return Δ²."""
         stage = {}
         for m, k in enumerate(part.classes.tolist()):
             constant = double(self.formula.constants[k])
@@ -151,7 +151,7 @@ class Stages:
         return stage
 
     def _missing_stages(self, d: int) -> Iterator[Stage]:
-        """Yield the stages of all full covariances, several at a time unless too wide."""
+        """Yield the stages of all full covariances, joined as long as they are not too wide."""
         flags = self.reading.flags[:d]
         features = [j for j in range(d) if flags[j]]
         full = self._full_marginals
@@ -170,7 +170,7 @@ class Stages:
                 yield _merged(stages)
 
     def _final_score(self, k: int) -> str:
-        """Return the score of a class: its features, missing features and levels combined."""
+        """Return the score of a class, with the terms of missing features and of levels."""
         drop, log_det = self._missing_terms(k)
         if self.formula.tail is not None:
             score = self._tailed_score(self.formula.tail, k, drop)
@@ -204,11 +204,11 @@ class Stages:
         return f"{constant} - {power} * LN(1e0 + {double(tail.shares[k])} * {distance})"
 
     def _missing_terms(self, k: int) -> tuple[str | None, str | None]:
-        """Return how much missing features reduce a class's Δ², and log|P_mm|; None: no change."""
+        """Return the reduction of a class's Δ² by missing features, and log|P_mm|; None if 0."""
         flags = self.reading.flags[: len(self.formula.scorer.origin)]
         if not any(flags):
             return None, None
-        # a log|P_mm| shared by all classes does not change the posterior
+        # if all classes share log|P_mm|, it does not change the posterior
         is_shared = len(self.marginals) == 1
         for i, marginal in enumerate(self.marginals):
             if k not in marginal.classes:
@@ -237,7 +237,7 @@ class Stages:
         yield scores
 
     def _best_class_stages(self) -> Iterator[Stage]:
-        """Yield the largest score, NULL unless every class has one, and the label of its class."""
+        """Yield the largest score, and its label; both are NULL unless every class has a score."""
         scores = [f"a{k}" for k in self.possible_classes]
         all_known = all_of([f"{score} IS NOT NULL" for score in scores])
         yield {"top": f"CASE WHEN {all_known} THEN {self.reading.dialect.largest(scores)} END"}
@@ -246,7 +246,7 @@ class Stages:
         }
 
     def _posterior_stages(self) -> Iterator[Stage]:
-        """Yield the posterior of each class, softmax(a / T); the largest score is subtracted."""
+        """Yield the posterior of each class, softmax(a / T), without overflow."""
         temperature = self.classifier.temperature
         divisor = "" if temperature == 1 else f" / {double(temperature)}"
         powers = {}
@@ -294,9 +294,9 @@ def columns_read(classifier: Classifier) -> Encoding:
 
 
 def carried(stages: Sequence[Stage], final: Collection[str]) -> list[Stage]:
-    """Return the stages, each with only the columns that later stages need."""
+    """Return the stages, each without the columns that no later stage needs."""
     columns_before = []
-    columns: dict[str, None] = {}  # in order of first appearance
+    columns: dict[str, None] = {}  # as an ordered set
     for stage in stages:
         columns_before.append(list(columns))
         columns.update(dict.fromkeys(stage))
@@ -329,7 +329,7 @@ def _merged(stages: Iterable[Stage]) -> Stage:
 
 
 def _rescaled(formula: Formula, units: Floats) -> Formula:
-    """Return the formula for features in other units, (d,)."""
+    """Return the formula for features in the given units, (d,)."""
     parts: list[MatrixPart] = []
     for part in formula.scorer.matrix_parts():
         if isinstance(part, LinearScores):
@@ -344,7 +344,7 @@ def _rescaled(formula: Formula, units: Floats) -> Formula:
 
 
 def _sum_over_missing(flags: Sequence[str | None], values: Floats) -> str:
-    """Return the sum of the given values over the missing features."""
+    """Return the sum of ``values`` over the missing features, as SQL."""
     terms = []
     for flag, value in zip(flags, values, strict=True):
         if flag:

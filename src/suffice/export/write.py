@@ -1,4 +1,4 @@
-"""Writing a fitted classifier for another system: SQL, ONNX or JSON."""
+"""Write a fitted classifier for another system, as SQL, ONNX or JSON."""
 
 from pathlib import Path
 from typing import Literal
@@ -20,7 +20,7 @@ def write_export(
     dialect: str | None = None,
     table: str | None = None,
 ) -> None:
-    """Write a query, a graph or a document to ``path`` atomically."""
+    """Write a query, a graph or a document to ``path``, either completely or not at all."""
     require_word(to, ("sql", "onnx", "json"), "to")
     if classifier_of(estimator).text is not None:
         raise InvalidParameterError(
