@@ -25,7 +25,7 @@ from suffice.evaluate.comparison import comparison, competitors
 from suffice.evaluate.comparison.fit_times import FitSize, affordable
 from suffice.evaluate.comparison.judging import FromMoments, learner_of
 from suffice.evaluate.comparison.model_size import n_parameters
-from suffice.evaluate.comparison.models import KNOWN_MODELS, installed_boosters, parse_models
+from suffice.evaluate.comparison.models import NAMED_MODELS, installed_boosters, parse_models
 from suffice.selection.processes import Worker
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
@@ -489,7 +489,7 @@ def test_a_name_means_the_model_that_has_it(name, kind, called):
 def test_no_two_models_share_a_spelling():
     spellings = [
         "".join(filter(str.isalnum, spelling.casefold()))
-        for model in KNOWN_MODELS
+        for model in NAMED_MODELS
         for spelling in {model.name, *model.aliases}
     ]
     assert len(spellings) == len(set(spellings))

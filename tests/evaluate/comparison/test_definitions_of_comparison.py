@@ -13,7 +13,7 @@ from suffice.evaluate.comparison.comparison import folds_for
 from suffice.evaluate.comparison.competitors import LibraryBoosting
 from suffice.evaluate.comparison.importance import _importances
 from suffice.evaluate.comparison.judging import _area, judged_fold
-from suffice.evaluate.comparison.models import KNOWN_MODELS, parse_models
+from suffice.evaluate.comparison.models import NAMED_MODELS, parse_models
 from suffice.evaluate.comparison.paired import LOG_LOSS, LOSSES
 
 
@@ -122,7 +122,7 @@ def test_the_twenty_most_important_columns_are_shown_with_intervals():
 def test_models_with_linear_or_quadratic_scores_predict_quickly():
     quick = {
         model.name
-        for model in parse_models([model.name for model in KNOWN_MODELS], 0)
+        for model in parse_models([model.name for model in NAMED_MODELS], 0)
         if model.predicts_quickly
     }
     assert quick == {

@@ -30,7 +30,7 @@ ModelsLike: TypeAlias = object  # a name, an estimator, several of these, or {na
 CONSTANT = "constant"  # the classifier that predicts the class frequencies for every row
 
 
-class KnownModel(NamedTuple):
+class NamedModel(NamedTuple):
     """A classifier that users can select by name."""
 
     name: str
@@ -86,40 +86,40 @@ def _rbf_svm(_: int) -> SklearnClassifier:
     return model
 
 
-KNOWN_MODELS = (
-    KnownModel(CONSTANT, _constant, ("class frequencies", "base rate", "DummyClassifier")),
-    KnownModel("LDA", lambda _: LDA(), ("linear discriminant analysis",)),
-    KnownModel("QDA", lambda _: QDA(), ("quadratic discriminant analysis",)),
-    KnownModel(
+NAMED_MODELS = (
+    NamedModel(CONSTANT, _constant, ("class frequencies", "base rate", "DummyClassifier")),
+    NamedModel("LDA", lambda _: LDA(), ("linear discriminant analysis",)),
+    NamedModel("QDA", lambda _: QDA(), ("quadratic discriminant analysis",)),
+    NamedModel(
         "GaussianNB", lambda _: GaussianNB(), ("naive bayes", "naive bayes classifier", "nb")
     ),
-    KnownModel("RDA", lambda _: RDA(), ("regularised discriminant analysis",)),
-    KnownModel(
+    NamedModel("RDA", lambda _: RDA(), ("regularised discriminant analysis",)),
+    NamedModel(
         "mixture",
         lambda seed: MixtureClassifier(random_state=seed),
         ("mixture of Gaussians", "MixtureClassifier", "mda"),
         is_default=False,
     ),
-    KnownModel("AutoGaussian", lambda seed: AutoGaussian(random_state=seed)),
-    KnownModel(
+    NamedModel("AutoGaussian", lambda seed: AutoGaussian(random_state=seed)),
+    NamedModel(
         "AutoClassifier",
         lambda seed: AutoClassifier(random_state=seed),
         ("auto",),
     ),
-    KnownModel(
+    NamedModel(
         "logistic regression",
         lambda seed: LogisticRegression("auto", random_state=seed),
         ("logistic", "softmax"),
     ),
-    KnownModel(
+    NamedModel(
         "perceptron",
         lambda seed: Perceptron(variant="averaged", random_state=seed),
         is_default=False,
     ),
-    KnownModel(
+    NamedModel(
         "least squares", lambda _: LeastSquaresClassifier(), ("LeastSquaresClassifier",)
     ),
-    KnownModel(
+    NamedModel(
         "nearest neighbours",
         _nearest_neighbours,
         (
@@ -131,35 +131,35 @@ KNOWN_MODELS = (
             "KNeighborsClassifier",
         ),
     ),
-    KnownModel(
+    NamedModel(
         "nearest neighbours (distance)",
         _weighted_neighbours,
         ("neighbours (distance)", "neighbors (distance)", "knn (distance)"),
         is_default=False,
     ),
-    KnownModel("RBF-SVM", _rbf_svm, ("svm", "support vector machine", "svc")),
-    KnownModel("decision tree", _decision_tree, ("tree", "DecisionTreeClassifier")),
-    KnownModel("random forest", _random_forest, ("forest", "RandomForestClassifier")),
-    KnownModel(
+    NamedModel("RBF-SVM", _rbf_svm, ("svm", "support vector machine", "svc")),
+    NamedModel("decision tree", _decision_tree, ("tree", "DecisionTreeClassifier")),
+    NamedModel("random forest", _random_forest, ("forest", "RandomForestClassifier")),
+    NamedModel(
         "gradient boosting",
         _gradient_boosting,
         ("boosting", "GradientBoostingClassifier", "HistGradientBoostingClassifier"),
     ),
-    KnownModel(
+    NamedModel(
         "LightGBM",
         lambda seed: LibraryBoosting("LightGBM", random_state=seed),
         ("lgbm", "LGBMClassifier"),
         is_default=False,
         library="LightGBM",
     ),
-    KnownModel(
+    NamedModel(
         "XGBoost",
         lambda seed: LibraryBoosting("XGBoost", random_state=seed),
         ("xgb", "XGBClassifier"),
         is_default=False,
         library="XGBoost",
     ),
-    KnownModel(
+    NamedModel(
         "CatBoost",
         lambda seed: LibraryBoosting("CatBoost", random_state=seed),
         ("CatBoostClassifier",),
@@ -169,17 +169,17 @@ KNOWN_MODELS = (
 )
 
 
-def known_model(name: str) -> KnownModel:
+def model_named(name: str) -> NamedModel:
     """Return the classifier with this name or alias; case, spaces and punctuation are ignored."""
     models = {
         _normalised(spelling): model
-        for model in KNOWN_MODELS
+        for model in NAMED_MODELS
         for spelling in (model.name, *model.aliases)
     }
     model = models.get(_normalised(name))
     if model is not None:
         return model
-    names = ", ".join(repr(each.name) for each in KNOWN_MODELS)
+    names = ", ".join(repr(each.name) for each in NAMED_MODELS)
     near = get_close_matches(_normalised(name), models, 1)
     if near:
         raise InvalidParameterError(
@@ -313,7 +313,7 @@ def installed_boosters(seed: int) -> tuple[ComparedModel, ...]:
     """Return the models of the boosting libraries that are installed."""
     return tuple(
         ComparedModel(model.name, model.make(seed))
-        for model in KNOWN_MODELS
+        for model in NAMED_MODELS
         if model.library is not None and is_installed(model.library)
     )
 
@@ -322,7 +322,7 @@ def parse_models(models: ModelsLike, seed: int) -> tuple[ComparedModel, ...]:
     """Return the models for the argument ``models`` of users; None means the default models."""
     entries: Iterable[object]
     if models is None:
-        entries = [model.name for model in KNOWN_MODELS if model.is_default]
+        entries = [model.name for model in NAMED_MODELS if model.is_default]
     elif isinstance(models, str) or hasattr(models, "fit"):
         entries = [models]
     elif isinstance(models, Mapping):
@@ -361,7 +361,7 @@ def _parse_model(entry: object, seed: int) -> ComparedModel:
     name: object
     estimator: Any  # a name or an estimator, as passed by the user
     if isinstance(entry, str):
-        model = known_model(entry)
+        model = model_named(entry)
         return ComparedModel(model.name, model.make(seed))
     if isinstance(entry, tuple) and len(entry) == 2:
         name, estimator = entry
@@ -371,7 +371,7 @@ def _parse_model(entry: object, seed: int) -> ComparedModel:
         estimator = entry
         place = "one of models"
     if isinstance(estimator, str):
-        return ComparedModel(str(name), known_model(estimator).make(seed))
+        return ComparedModel(str(name), model_named(estimator).make(seed))
     if isinstance(estimator, type):
         raise InvalidParameterError(
             f"{place} is the class {estimator.__name__}: pass an instance, {estimator.__name__}()"

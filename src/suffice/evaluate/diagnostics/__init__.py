@@ -1,7 +1,7 @@
-"""Is the model adequate? Tests of its assumptions, of its calibration, and of new rows.
+"""Tests of a model's assumptions, of its calibration, and of whether rows have changed.
 
-The package may import ``core``, ``estimators`` and ``evaluate.curves``. Importing it does not
-import scikit-learn.
+The package may import ``core``, ``estimators`` and ``evaluate.curves``. The import of the package
+does not import scikit-learn.
 """
 
 from suffice.evaluate.diagnostics.box_m import BoxM, box_m

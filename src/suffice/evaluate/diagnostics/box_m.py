@@ -1,4 +1,4 @@
-"""Do the classes share one covariance? Box's M, from moments alone."""
+"""Box's M, a test of whether the classes share one covariance, computed from moments."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,14 +27,16 @@ from suffice.typing import Codes, Floats, Labels
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Above this inflation the test is conservative: it rejected under 1 % of simulated t₃ classes.
+# Above this inflation, the test is conservative: it rejected less than 1 % of simulated classes
+# with t₃ distributions.
 HEAVY_TAILS = 1.5
-# with more degrees of freedom, χ² is exact and differences of cumulants lose precision
+# With more degrees of freedom, the χ² approximation is exact, and differences of cumulants lose
+# digits.
 MANY = 1e7
 
 
 class ChiSquareTest(NamedTuple):
-    """A test statistic that has a χ² distribution with ``df`` degrees of freedom under the null."""
+    """A statistic that has a χ² distribution with ``df`` degrees of freedom if the null holds."""
 
     statistic: float
     df: float
@@ -45,7 +47,7 @@ class ChiSquareTest(NamedTuple):
 
 
 def chi_square_test(m: float, v: Floats, d: int) -> ChiSquareTest:
-    """Return the test of (1 − c₁) M by χ², NaN if classes are too small."""
+    """Return Box's χ² test, of (1 − c₁) M; NaN if classes are too small."""
     k = len(v)
     # c₁ = (Σ 1/v_k − 1/v) (2d² + 3d − 1) / (6 (d+1)(K−1))
     c1 = ((1 / v).sum() - 1 / v.sum()) * (2 * d**2 + 3 * d - 1) / (6 * (d + 1) * (k - 1))
@@ -67,8 +69,8 @@ def cumulant_test(m: float, v: Floats, d: int) -> ChiSquareTest:
 
 def _cumulant(v: Floats, d: int, order: int) -> float:
     """Return a cumulant of M under equal covariances."""
-    # M is independent of W = Σ W_k. So the cumulants of −Σ v_k log|W_k/v_k| are the sums of those
-    # of M and those of −v log|W/v|.
+    # M is independent of W = Σ W_k. Each cumulant of −Σ v_k log|W_k/v_k| is therefore the sum of
+    # that of M and that of −v log|W/v|.
     total = v.sum(keepdims=True)
     by_class = (-v) ** order * _log_det_cumulants(v, d, order)
     pooled = (-total) ** order * _log_det_cumulants(total, d, order)
@@ -86,7 +88,7 @@ def _log_det_cumulants(v: Floats, d: int, order: int) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BoxM(Diagnostic):
-    """Whether classes share one covariance; see ``box_m``."""
+    """The test of whether classes share one covariance, as ``box_m`` describes it."""
 
     classes: Labels  # the compared classes  (K,)
     degrees: Floats  # v_k = w_k − 1  (K,)
@@ -96,24 +98,26 @@ class BoxM(Diagnostic):
     chi_square: ChiSquareTest
     log_det_ratios: Floats  # log |Σ_k| / |Σ|  (K,)
     left_out: Labels  # classes with a singular covariance
-    # constant in all classes, or combinations of other columns
+    # columns that are constant in all classes, or combinations of other columns
     left_out_columns: tuple[str, ...]
     weighted: bool
     inflation: float = np.nan  # E M divided by its value for normal classes; NaN if unknown
-    inflation_df: float = np.inf  # 2/r², r the relative standard error of ``inflation``
-    # share of the degrees of freedom that remains if variances vary more than under normality
+    inflation_df: float = (
+        np.inf
+    )  # 2/r², where r is the relative standard error of ``inflation``
+    # share of the degrees of freedom that remains, if variances vary more than for normal rows
     effective_share: float = 1.0
-    counts_rows: bool = True  # whether weights can be row counts; otherwise there is no test
-    # whether cells are missing: covariances from pairs of columns make M too large
+    counts_rows: bool = True  # whether weights can be row counts; if not, there is no p-value
+    # Whether cells are missing. Covariances from pairs of columns then make M too large.
     has_missing: bool = False
 
     @property
     def p_value(self) -> float:
         """P(M at least this large) under equal covariances.
 
-        M is divided by ``inflation``, an estimate from the fourth moments of the classes. The
-        p-value is then that of an F distribution, because M and the estimate both vary. Without
-        fourth moments, the p-value holds for normal classes. It is NaN if weights do not count
+        M is divided by ``inflation``, an estimate from the fourth moments of the classes. Because M
+        and the estimate both vary, the p-value is then that of an F distribution. Without fourth
+        moments, the p-value holds for normal classes. The p-value is NaN if weights do not count
         rows, or if cells are missing.
         """
         if self.has_missing or not self.counts_rows:
@@ -128,7 +132,7 @@ class BoxM(Diagnostic):
     @property
     def log_det_errors(self) -> Floats:
         """Standard error of ``log_det_excess`` under equal covariances of normal classes, (K,)."""
-        # M is independent of W = Σ W_k, and so is log |W_k| − log |W|. Hence its variance is that
+        # log |W_k| − log |W| is independent of W = Σ W_k, as M is. Its variance is therefore that
         # of log |W_k| minus that of log |W|.
         by_class = _log_det_cumulants(self.degrees, self.n_features, order=2)
         total = self.degrees.sum(keepdims=True)
@@ -143,7 +147,7 @@ class BoxM(Diagnostic):
         return self.log_det_ratios - (by_class - pooled)
 
     def rows(self) -> list[Row]:
-        """Return a row for each null distribution."""
+        """Return a mapping for each null distribution, with the statistic and the p-value."""
         tests = {"cumulants": self.cumulants, "chi-square": self.chi_square}
         is_tested = self.counts_rows and not self.has_missing
         return [
@@ -158,7 +162,7 @@ class BoxM(Diagnostic):
         ]
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw on ``ax``, or on new axes, and return the axes."""
+        """Draw the result on ``ax``, or on new axes, and return the axes."""
         from suffice.present.plots.results import box_m_figure
 
         return box_m_figure(self, ax)
@@ -205,19 +209,19 @@ def box_m(moments: Moments) -> BoxM:
     M = v log∣Σ∣ − Σ_k v_k log∣Σ_k∣,  v_k = w_k − 1
 
     where Σ_k is the scatter of class k divided by v_k, and Σ is the sum of all scatters divided by
-    v. The p-value is that of a shifted χ² whose first three cumulants equal those of M, which have
-    closed forms. ``chi_square`` is Box's χ² approximation, which other programs print; it fails if
-    a class has fewer than about 2 d rows. Box (1949), *Biometrika* 36, 317–346. Heavy tails make M
-    larger. The p-value allows for them if the moments include fourth moments, as ``Moments.of``
-    does.
+    v = Σ v_k. The p-value is that of a shifted χ² with the first three cumulants of M, which have
+    closed forms. ``chi_square`` is Box's χ² approximation (Box 1949, *Biometrika* 36, 317–346),
+    which other programs print. It fails if a class has fewer than about 2 d rows. Heavy tails make
+    M larger. The p-value allows for heavy tails if the moments include fourth moments, as those of
+    ``Moments.of`` do.
 
     Parameters
     ----------
     moments : Moments
-        Sums with a matrix per class. Weights are taken as counts. Columns that are constant in all
-        classes, or combinations of others, are left out. Classes whose covariance is still singular
-        are then left out, too. Warnings name both. If cells are missing, the p-value is NaN,
-        because it would be too small.
+        Sums with a scatter matrix for each class. Weights are taken as row counts. Columns that are
+        constant in all classes, or combinations of other columns, are left out. Classes whose
+        covariance is still singular are then left out, too. Warnings name these columns and
+        classes. If cells are missing, the p-value is NaN, because it would be too small.
 
     Examples
     --------
@@ -233,7 +237,7 @@ def box_m(moments: Moments) -> BoxM:
     v = used.weights[codes] - 1
     scatters = used.scatters[codes]
     whitening = FullCovariance.of(scatters.sum(0) / v.sum()).whitening
-    # |Σ_k| / |Σ| = |L⁻¹ Σ_k L⁻ᵀ|; whitening by the pooled Σ = L Lᵀ makes it independent of units
+    # |Σ_k| / |Σ| = |L⁻¹ Σ_k L⁻ᵀ| with the pooled Σ = L Lᵀ, which is independent of units
     log_dets = np.linalg.slogdet(whitening @ (scatters / v[:, None, None]) @ whitening.T)[1]
     m = float(-v @ log_dets)
     inflation = _inflation(used, codes, m)
@@ -257,14 +261,14 @@ def box_m(moments: Moments) -> BoxM:
 
 
 def _effective_share(moments: Moments, codes: Codes, inflation: float) -> float:
-    """Return Satterthwaite's effective share of the degrees of freedom, (Σ λ)² / (df Σ λ²)."""
+    """Return the effective share of the degrees of freedom, (Σ λ)² / (df Σ λ²) (Satterthwaite)."""
     d = moments.n_features
     if moments.fourth is None or d < 2:
         return 1.0
     weight = float(moments.weights[codes].sum())
     variances = np.diagonal(moments.scatters[codes].sum(0)) / weight
     fourths = np.diagonal(moments.fourth.fourths[codes].sum(0)) / weight
-    # λ = (κ − 1)/2 for each variance; the covariances share the rest of the sum
+    # λ = (κ − 1)/2 for each variance; the rest of the sum is divided equally among the covariances
     of_variances = np.maximum((fourths / variances**2 - 1) / 2, 0.0)
     df = d * (d + 1) / 2
     n_covariances = d * (d - 1) / 2
@@ -275,7 +279,7 @@ def _effective_share(moments: Moments, codes: Codes, inflation: float) -> float:
 
 
 def _inflation(moments: Moments, codes: Codes, m: float) -> float:
-    """Return E M divided by its value for normal classes; NaN without fourth moments.
+    """Return E M divided by E M for normal classes; NaN without fourth moments.
 
     M ≈ ½ Σ_k v_k tr (W_k − I)² has expectation ½ (K − 1)(E|z|⁴ − d) for whitened rows z. For
     elliptical rows, E|z|⁴ = (1 + κ) d (d + 2). Browne & Shapiro (1987), *BJMSP* 40, 193–208.
@@ -291,12 +295,12 @@ def _inflation(moments: Moments, codes: Codes, m: float) -> float:
     squared_correlations = np.square(sigma) / products
     # E u_i² u_j² = (1 + κ)(1 + 2ρ_ij²) for standardised columns u
     one_plus_kappa = float(fourths.sum() / (1 + 2 * squared_correlations).sum())
-    # the kurtosis of a few normal rows is too small, on average 3 ν/(ν + 2)
+    # the kurtosis of few normal rows is too small: on average it is 3 ν/(ν + 2)
     nu = weight - len(codes)
     one_plus_kappa *= (nu + 2) / nu
-    # Classes with different covariances have a larger pooled kurtosis, in proportion to M. Its
-    # relative excess is 2 (K − 1)/n if M has its expectation under equal covariances; the step
-    # above includes this excess.
+    # Classes with different covariances have a larger pooled kurtosis, in proportion to M. If M has
+    # its expectation under equal covariances, the relative excess is 2 (K − 1)/n, which the step
+    # above includes.
     test = cumulant_test(m / _inflation_of(one_plus_kappa, d), moments.weights[codes] - 1, d)
     ratio = max(test.statistic / test.df, 0.0)
     one_plus_kappa /= 1 + 2 * (len(codes) - 1) / weight * (ratio - 1)
@@ -311,9 +315,9 @@ def _inflation_of(one_plus_kappa: float, d: int) -> float:
 def _inflation_df(moments: Moments, codes: Codes, inflation: float) -> float:
     """Return 2/r², where r is the relative standard error of ``_inflation`` for normal classes.
 
-    The estimate of 1 + κ is the mean of |u|⁴ divided by its normal expectation, for standardised
-    columns u with correlations R. Correlated columns contain less information on κ than
-    independent ones.
+    Let u be the standardised columns, and R their correlations. The estimate of 1 + κ is the mean
+    of |u|⁴ divided by its expectation for normal rows. Correlated columns contain less information
+    on κ than independent columns.
     """
     if moments.fourth is None:
         return np.inf
@@ -321,15 +325,15 @@ def _inflation_df(moments: Moments, codes: Codes, inflation: float) -> float:
     sigma = moments.scatters[codes].sum(0)
     squared_correlations = np.square(sigma) / np.outer(np.diagonal(sigma), np.diagonal(sigma))
     correlations = sigma / np.sqrt(np.outer(np.diagonal(sigma), np.diagonal(sigma)))
-    # |u|⁴ = Σᵢⱼ uᵢ²uⱼ² has expectation d² + 2 tr R². With estimated covariances, only its
-    # fourth-order part varies, with variance 8 ((tr R²)² + 2 tr R⁴) (Isserlis 1918).
+    # |u|⁴ = Σᵢⱼ uᵢ²uⱼ² has the expectation d² + 2 tr R². With estimated covariances, only the
+    # fourth-order part of |u|⁴ varies, with variance 8 ((tr R²)² + 2 tr R⁴) (Isserlis 1918).
     trace_2 = float(squared_correlations.sum())
     trace_4 = float(np.square(correlations @ correlations).sum())
     n = float(moments.weights[codes].sum()) - len(codes) + 1
-    # few rows: the variance of the kurtosis of n normal numbers, divided by 24/n (Fisher 1930)
+    # correction for few rows: variance of the kurtosis of n normal numbers / (24/n) (Fisher 1930)
     of_few = n**2 * (n - 2) * (n - 3) / ((n + 1) ** 2 * (n + 3) * (n + 5))
     variance = 8 * (trace_2**2 + 2 * trace_4) / (d**2 + 2 * trace_2) ** 2 / n * of_few
-    # inflation = ((d + 2)(1 + κ) − 1)/(d + 1), where v is the relative variance of 1 + κ
+    # r follows from inflation = ((d + 2)(1 + κ) − 1)/(d + 1) and the relative variance of 1 + κ
     relative_error = np.sqrt(variance) * (inflation * (d + 1) + 1) / (inflation * (d + 1))
     return 2 / max(float(relative_error**2), 1e-12)
 

@@ -1,8 +1,8 @@
-"""Are predicted probabilities right? The calibration of the most probable class.
+"""Test of whether the posteriors of the most probable class are calibrated.
 
 The calibration error is Σ_b (w_b / w) |observed_b − stated_b| over bins b of the largest posterior,
-of weight w_b. ``reliability`` of ``curves/reliability.py`` computes the bins. The p-value compares
-this error with the errors of simulated calibrated models.
+where w_b is the weight of the rows in bin b. ``reliability`` in ``curves/reliability.py`` computes
+the bins. The p-value compares the calibration error with those of simulated calibrated models.
 """
 
 from dataclasses import dataclass
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Calibration(Diagnostic):
-    """Whether predicted probabilities match observed frequencies; see ``calibration``."""
+    """The test of calibration, as ``calibration`` describes it."""
 
     classes: Labels  # (K,)
-    bins: Reliability  # bins of the largest posterior, with the share of correct predictions
-    # mean calibration error of simulated calibrated models with these bins
+    bins: Reliability  # bins of the largest posterior, each with the share of correct predictions
+    # mean calibration error of simulated calibrated models with the same bins
     expected_error: float
-    # P(calibration error at least this large) if calibrated; NaN for one row or class
+    # P(calibration error at least this large | calibrated); NaN for a single row or class
     p_value: float
     n_rows: int
     deviation: float  # standard deviation of ``excess`` under calibration
@@ -45,12 +45,12 @@ class Calibration(Diagnostic):
 
     @property
     def excess(self) -> float:
-        """Mean predicted minus mean observed probability; positive means overconfident."""
+        """Mean predicted minus mean observed probability, which is positive if overconfident."""
         gaps = self.bins.stated - self.bins.observed
         return float(np.average(gaps, weights=self.bins.weights))
 
     def rows(self) -> list[Row]:
-        """Return one row: the calibration error, its expectation if calibrated, and the test."""
+        """Return a mapping with the calibration error, its expected value, and the test."""
         row = {
             "calibration_error": self.calibration_error,
             "expected_calibration_error": self.expected_error,
@@ -78,14 +78,14 @@ class Calibration(Diagnostic):
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """A warning about the posteriors if the test rejects calibration; else empty."""
+        """A sentence on the posteriors if the test rejects calibration; else empty."""
         if not self.p_value <= LEVEL:
             return ()
         return (f"{self._verdict()}.",)
 
     @property
     def figures(self) -> dict[str, float]:
-        """The numbers in the caveat: predicted and observed shares, of all rows or of two bins."""
+        """The numbers in the caveat: predicted and observed shares of all rows, or of two bins."""
         stated = float(np.average(self.bins.stated, weights=self.bins.weights))
         if abs(self.excess) >= 2 * self.deviation:
             return {"stated": stated, "observed": stated - self.excess}
@@ -149,10 +149,10 @@ def calibration(
     simulations: int = 999,
     random_state: int | np.random.Generator = 0,
 ) -> Calibration:
-    """Return the calibration error of posteriors, and its test.
+    """Return the calibration error of posteriors, and a test of calibration.
 
-    The expected calibration error is never zero, even for a calibrated model. The test compares it
-    with the errors of calibrated models, simulated with the same bins (Bröcker & Smith 2007,
+    Even a calibrated model has a calibration error above zero. The test therefore compares the
+    error with those of calibrated models, simulated with the same bins (Bröcker & Smith 2007,
     *Weather and Forecasting* 22, 651–661).
 
     Parameters
@@ -160,15 +160,15 @@ def calibration(
     y : labels (n,)
         True classes.
     posteriors : array (n, K)
-        Of held-out rows: a model looks better calibrated on its training rows than it is.
+        Posteriors of held-out rows. On training rows, a model looks better calibrated than it is.
     classes : labels (K,), optional
         Order of the columns; by default the sorted labels of ``y``.
     sample_weight : array (n,), optional
-        Row weights for the predicted and observed shares; by default every row counts once.
+        Weights of the rows in the predicted and observed shares; by default every row counts once.
     bins : int, default=15
         Number of bins of equal width.
     simulations : int, default=999
-        Number of simulated calibration errors of calibrated models.
+        Number of simulated calibrated models.
     random_state : int or Generator, default=0
         Seed of the draws.
 
@@ -233,8 +233,8 @@ def _simulated_gaps(
 ) -> Floats:
     """Return observed minus predicted shares of simulated calibrated models, (S, B).
 
-    Each row of a bin is right with the bin's mean predicted probability. In wide bins this gives
-    slightly more variance than the individual probabilities would.
+    Each row of a bin is right with the bin's mean predicted probability. In wide bins, the variance
+    is then slightly larger than with the probabilities of the rows.
     """
     rng = np.random.default_rng(random_state)
     stated = np.clip(bins.stated, 0, 1)

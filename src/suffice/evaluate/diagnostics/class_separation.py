@@ -1,4 +1,4 @@
-"""Do the class means differ? Wilks' Λ and canonical correlations, from moments alone."""
+"""Test of whether class means differ: Wilks' Λ and canonical correlations from moments."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -30,17 +30,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ClassSeparation(Diagnostic):
-    """How far apart the class means are; see ``class_separation``."""
+    """The test of class means, as ``class_separation`` describes it."""
 
     roots: Floats  # eigenvalues λ of W⁻¹B, descending  (s,)
     statistic: float  # Rao's F
     df1: int
     df2: float
-    left_out: tuple[str, ...]  # constant within classes, or combinations of other columns
+    # columns that are constant within classes, or combinations of other columns
+    left_out: tuple[str, ...]
     weighted: bool
-    # whether cells are missing: then there is no test, because the uncertainty of Λ is unknown
+    # Whether cells are missing. There is then no test, because the uncertainty of Λ is unknown.
     has_missing: bool = False
-    counts_rows: bool = True  # whether weights can be row counts; otherwise there is no test
+    counts_rows: bool = True  # whether weights can be row counts; if not, there is no test
 
     @property
     def correlations(self) -> Floats:
@@ -54,13 +55,13 @@ class ClassSeparation(Diagnostic):
 
     @property
     def p_value(self) -> float:
-        """P(F ≥ statistic); NaN for missing values, weights that are not counts, or few rows."""
+        """P(F ≥ statistic); NaN for missing cells, weights that are not counts, or too few rows."""
         if self.has_missing or not self.counts_rows:
             return np.nan
         return float(fdtrc(self.df1, self.df2, max(self.statistic, 0.0)))
 
     def rows(self) -> list[Row]:
-        """Return one row: Wilks' Λ, its F, and the largest canonical correlation."""
+        """Return one mapping with Wilks' Λ, the F test, and the largest canonical correlation."""
         row = {
             "wilks_lambda": self.wilks_lambda,
             "f": self.statistic,
@@ -101,16 +102,17 @@ def class_separation(moments: Moments) -> ClassSeparation:
     """Return the multivariate analysis of variance of K class means.
 
     Let W be the pooled within-class scatter and B the between-class scatter. The result depends
-    only on the roots λ_i of W⁻¹B: Wilks' Λ, tested by Rao's F (exact for at most 2 features or 3
-    classes), and the canonical correlations. Rencher & Christensen (2012), *Methods of
-    Multivariate Analysis*, chapters 6 and 8.
+    only on the eigenvalues λ_i of W⁻¹B, called roots. Rao's F tests Wilks' Λ, and is exact for at
+    most 2 features or 3 classes. Rencher & Christensen (2012), *Methods of Multivariate Analysis*,
+    chapters 6 and 8.
 
     Parameters
     ----------
     moments : Moments
-        Sums with at least a pooled matrix. Weights are taken as counts. Columns that are constant
-        within classes, or combinations of others, are left out; a warning names them. If cells
-        are missing, the p-value is NaN, because it would be too small.
+        Sums with a pooled scatter matrix, or one for each class. Weights are taken as row counts.
+        Columns that are constant within classes, or combinations of other columns, are left out,
+        and a warning names them. If cells are missing, the p-value is NaN, because it would be too
+        small.
 
     Examples
     --------
@@ -163,10 +165,10 @@ def _total_rank(moments: Moments) -> int:
 
 
 def _roots(moments: Moments, v: float) -> Floats:
-    """Return the eigenvalues of W⁻¹B as squared singular values, so that none is negative."""
+    """Return the eigenvalues of W⁻¹B, computed as squares so that none is negative."""
     sigma = FullCovariance.of(moments.pooled_scatter / v)
     present = moments.weights > 0
-    # rows √(w_k / v) L⁻¹ (μ_k − μ),  W/v = L Lᵀ
+    # row k is √(w_k / v) L⁻¹ (μ_k − μ), with W/v = L Lᵀ
     offsets = np.sqrt(moments.weights[present] / v)[:, None] * moments.centred_means[present]
     values = np.linalg.svd(sigma.whiten(offsets), compute_uv=False)
     n_roots = min(moments.n_features, int(present.sum()) - 1)

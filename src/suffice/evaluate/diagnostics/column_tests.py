@@ -1,7 +1,7 @@
-"""Tests whether two samples of a column have the same distribution, from their sums alone.
+"""Test whether two samples of a column have the same distribution, from their sums alone.
 
-Each test is a permutation test. If nothing changed, every choice of the new rows among all rows is
-equally likely. The tests approximate the distribution of the statistic over these choices by its
+Each test is a permutation test. If nothing has changed, all choices of the new rows among all rows
+are equally likely. The distribution of the statistic over these choices is approximated by its
 first moments, which follow from the sums of both samples.
 """
 
@@ -23,18 +23,19 @@ from scipy.special import (
 
 from suffice.typing import Floats
 
-# An F test of spreads is skipped if it has fewer degrees of freedom than this, corrected for the
-# tails of the column. Simulations show that such a test does not keep its level.
+# An F test of spreads with fewer degrees of freedom than this, after the correction for tails, is
+# skipped. In simulations, such a test rejects too often.
 LEAST_SPREAD_DF = 15
 LEAST_KURTOSIS = 2.0  # a smaller kurtosis would make the F test too sensitive
-# If the mean has more excess kurtosis than this, the test uses a bound that holds for any tails.
+# If the mean has a larger excess kurtosis than this, the test uses a bound that holds for all
+# tails.
 MOST_EXCESS = 1.0
-_MOST_EXACT = 20_000  # most terms in an exact test of two shares
-_ROUNDING = 1e-6  # relative rounding error of sums up to which a column counts as two-valued
+_MOST_EXACT = 20_000  # limit on the terms of an exact test of two shares
+_ROUNDING = 1e-6  # up to this relative rounding error of sums, a column counts as two-valued
 
 
 class Column(NamedTuple):
-    """One column in one sample; weights are taken as counts of rows."""
+    """The moments of one column in one sample; weights are taken as counts of rows."""
 
     n: float
     mean: float
@@ -52,7 +53,7 @@ class Shape(NamedTuple):
 
 
 def pooled_shape(old: Column, new: Column) -> Shape:
-    """Return variance, skewness and kurtosis of the rows of both samples together."""
+    """Return the variance, skewness and kurtosis of the rows of both samples together."""
     n = old.n + new.n
     step = new.mean - old.mean
     unit = max(np.sqrt(old.variance), np.sqrt(new.variance), abs(step))
@@ -63,7 +64,7 @@ def pooled_shape(old: Column, new: Column) -> Shape:
     fourth = 0.0
     for sample, rest, sign in ((old, new, -1.0), (new, old, 1.0)):
         share = sample.n / n
-        # moments of z = x − x̄, in a unit that prevents overflow and underflow
+        # moments of z = x − x̄, in a unit in which no power overflows or underflows
         v = sample.variance / unit / unit
         m3 = sample.third / unit / unit / unit
         m4 = sample.fourth / unit / unit / unit / unit
@@ -77,7 +78,7 @@ def pooled_shape(old: Column, new: Column) -> Shape:
 
 
 def two_values(old: Column, new: Column) -> tuple[float, float] | None:
-    """Return the two values of a column that takes only two values in both samples together."""
+    """Return the two values of a column if both samples together have only two values."""
     shape = pooled_shape(old, new)
     # κ ≥ γ² + 1, with equality if and only if there are two values (Pearson 1916)
     gap = shape.kurtosis - np.square(shape.skewness) - 1
@@ -85,7 +86,7 @@ def two_values(old: Column, new: Column) -> tuple[float, float] | None:
         return None
     n = old.n + new.n
     mean = (old.n * old.mean + new.n * new.mean) / n
-    # p is the share of the larger value: γ = (1 − 2p)/√(p(1 − p)), hence p = ½ − ½γ/√(4 + γ²)
+    # share p of the larger value: γ = (1 − 2p)/√(p(1 − p)), hence p = ½ − ½γ/√(4 + γ²)
     p = 0.5 - 0.5 * shape.skewness / np.sqrt(4 + np.square(shape.skewness))
     deviation = np.sqrt(shape.variance)
     return float(mean - deviation * np.sqrt(p / (1 - p))), float(
@@ -96,8 +97,8 @@ def two_values(old: Column, new: Column) -> tuple[float, float] | None:
 def mean_test(old: Column, new: Column) -> float:
     """Return the two-sided p-value of equal means; NaN for a constant column.
 
-    For normal rows this is Student's t test with a pooled variance. For other rows, their skewness
-    and kurtosis correct it.
+    For normal rows, this is Student's t test with a pooled variance. For other rows, the test is
+    corrected for skewness and kurtosis.
     """
     n1 = old.n
     n2 = new.n
@@ -105,12 +106,12 @@ def mean_test(old: Column, new: Column) -> float:
     shape = pooled_shape(old, new)
     if not shape.variance > 0 or not n > 3:
         return np.nan
-    # n₂ of n rows are drawn without replacement; their mean has variance σ² = (s²/n₂) n₁/(n − 1)
+    # The mean of n₂ rows, drawn from n without replacement, has variance σ² = (s²/n₂) n₁/(n − 1).
     deviation = np.sqrt(shape.variance / n2 * n1 / (n - 1))
     change = (new.mean - old.mean) * n1 / n
     standardised = change / deviation
     z = standardised
-    # t = z √((n − 2)/(n − 1 − z²)), converted to a standard normal quantile
+    # t = z √((n − 2)/(n − 1 − z²)), which is then converted to a standard normal quantile
     t = z * np.sqrt((n - 2) / max(n - 1 - z**2, 1e-300))
     z = _normal_quantile(t, n - 2)
     if not np.isfinite(shape.skewness) or not np.isfinite(shape.kurtosis):
@@ -119,7 +120,8 @@ def mean_test(old: Column, new: Column) -> float:
     skewness = shape.skewness * (n1 - n2) / (n - 2) * np.sqrt((n - 1) / (n1 * n2))
     # its excess kurtosis:  (κ − 3)(n² − 6 n₁n₂)/(n n₁ n₂)
     excess = (shape.kurtosis - 3) * (n**2 - 6 * n1 * n2) / (n * n1 * n2)
-    # A gamma distribution with this skewness has excess kurtosis 3γ²/2; Student's t adds the rest.
+    # A gamma distribution with this skewness has the excess kurtosis 3γ²/2. A Student t has the
+    # rest.
     rest = excess - 1.5 * skewness**2
     if rest > 0:
         df = 4 + 6 / rest
@@ -138,7 +140,7 @@ def _normal_quantile(t: float, df: float) -> float:
 
 
 def _skewed_p_value(z: float, skewness: float) -> float:
-    """Return the two-sided p-value of a value from a standardised gamma distribution."""
+    """Return the two-sided p-value of a value under a standardised gamma distribution."""
     above = upper_tail(z, skewness)
     below = upper_tail(-z, -skewness)
     return min(2 * min(above, below), 1.0)
@@ -157,8 +159,8 @@ def upper_tail(z: float, skewness: float) -> float:
 def spread_test(old: Column, new: Column) -> float:
     """Return the two-sided p-value of equal variances; NaN if there are too few rows.
 
-    This is the F test with its degrees of freedom multiplied by 2/(κ − 1) (Box & Andersen 1955,
-    *JRSS B* 17, 1–26; Layard 1973, *JASA* 68, 195–198). κ is the kurtosis of both samples.
+    This is the F test, with degrees of freedom multiplied by 2/(κ − 1), where κ is the kurtosis of
+    both samples (Box & Andersen 1955, *JRSS B* 17, 1–26; Layard 1973, *JASA* 68, 195–198).
     """
     total = old.n + new.n
     variance = (old.n * old.variance + new.n * new.variance) / total
@@ -169,7 +171,7 @@ def spread_test(old: Column, new: Column) -> float:
     old_kurtosis = old.fourth / old.variance / old.variance
     new_kurtosis = new.fourth / new.variance / new.variance
     larger = max(old_kurtosis, new_kurtosis)
-    # A large change of the spread also makes the pooled kurtosis large, without heavy tails.
+    # A large change of the spread makes the pooled kurtosis large, even without heavy tails.
     tails = max(min(pooled, larger), LEAST_KURTOSIS)
     if 2 / (tails - 1) * min(old.n, new.n) < LEAST_SPREAD_DF:
         return np.nan
@@ -182,11 +184,11 @@ def spread_test(old: Column, new: Column) -> float:
 
 
 def share_test(counts: Floats) -> float:
-    """Return the p-value of equal level shares in two rows of counts (2, L).
+    """Return the p-value of equal shares of L levels in two samples, from counts (2, L).
 
-    Two levels are tested by Fisher's exact test with mid-p. More levels are tested by Pearson's X²
-    and a gamma distribution with its exact mean and variance (Haldane 1940, *Biometrika* 31,
-    346–355).
+    Two levels are tested by Fisher's exact test with mid-p. More levels are tested by Pearson's X²,
+    under a gamma distribution with the exact mean and variance of X² (Haldane 1940, *Biometrika*
+    31, 346–355).
     """
     counts = counts[:, counts.sum(0) > 0]
     n = float(counts.sum())

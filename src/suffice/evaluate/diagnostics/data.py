@@ -1,4 +1,4 @@
-"""Is the data valid? Copies, columns that reveal the class, impossible values."""
+"""Checks of the data: copies, columns that reveal the class, impossible values."""
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,30 +17,30 @@ from suffice.selection.validation.copies import row_hashes
 from suffice.typing import Array, Codes, Floats, LabelsLike, RowsLike
 
 FEWEST_ROWS = 20  # with fewer rows, no column is called suspicious
-ENOUGH_ROWS = 5_000  # rows used to test single columns
+ENOUGH_ROWS = 5_000  # most rows used to test single columns
 MOST_COLUMNS = 200
-# A column that predicts the class on its own is suspicious if its error is at most both this error
-# and this share of the error of always predicting the largest class.
+# A column is suspicious if it predicts the class on its own with at most this error. The error must
+# also be at most this share of that of always predicting the largest class.
 TOO_GOOD_ERROR = 0.03
 TOO_GOOD_SHARE = 0.1
 # A column is not suspicious if a random column would predict as well with at least this
-# probability. Trees of several sizes are tried, and together they raise a false alarm in at most
-# about 5 %.
+# probability. Trees of several sizes are tried, which together raise a false alarm in at most about
+# 5 % of random columns.
 CHANCE = 0.01
-# number of rows whose near copies are counted, and number of rows compared with them
+# number of rows whose near copies are counted, and number of rows that are compared with these
 COPIED_ROWS = 300
 COMPARED_ROWS = 3_000
-# least number of columns compared, and of distinct values in each of these columns
+# least number of compared columns, and of distinct values in each of these columns
 COPIED_COLUMNS = 4
 COPIED_VALUES = 10
 # numbers that often mean "unknown": 0, −1, and ±9, ±99 … ±999999
 PLACEHOLDERS = {sign * float("9" * n) for n in range(1, 7) for sign in (1, -1)} | {0.0, -1.0}
-UNKNOWN_COLUMN = "COLUMN"  # placeholder in the advice if no column can be named
+UNKNOWN_COLUMN = "COLUMN"  # placeholder in advice if no column can be named
 
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A suspicious column, and the reason."""
+    """A suspicious column, and the reason for suspicion."""
 
     column: str
     why: str
@@ -49,7 +49,7 @@ class Suspect:
 
     @property
     def sentence(self) -> str:
-        """The reason and what to do about it."""
+        """A sentence with the reason and what to do."""
         return (
             f"Column {self.column!r} {self.why}: make sure that the column is known before the "
             "class is, or leave it out."
@@ -58,23 +58,26 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class DataChecks:
-    """Findings about the rows that affect any model of them."""
+    """Findings about rows that affect every model of these rows."""
 
     n_rows: int
-    n_duplicates: int  # rows with the same features as an earlier row
-    n_conflicting: int  # rows with the same features as a row of another class
-    n_separable: int  # most rows that any function of the features can classify correctly
-    has_many_values: bool  # whether equal rows are improbable unless they were copied
-    suspects: tuple[Suspect, ...]  # row numbers, identifiers, columns that predict alone
+    n_duplicates: int  # number of rows with the same features as an earlier row
+    n_conflicting: int  # number of rows with the same features as a row of another class
+    # largest number of rows that a function of the features can classify correctly
+    n_separable: int
+    has_many_values: bool  # whether columns have so many values that equal rows must be copies
+    # row numbers, identifiers, and columns that predict the class on their own
+    suspects: tuple[Suspect, ...]
     impossible: tuple[Suspect, ...]  # columns with values that may mean "unknown"
-    together: str = ""  # evidence that groups of rows belong together, if any
+    # sentence on evidence that groups of rows belong together; empty without any
+    together: str = ""
     # the numbers in ``together``
     together_figures: Mapping[str, float] = field(default_factory=dict)
-    has_dates: bool = False  # whether a date is this evidence
+    has_dates: bool = False  # whether a date is the evidence
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """Reasons to doubt an error estimated from these rows, worst first."""
+        """Reasons to doubt errors estimated on these rows, worst first."""
         caveats = [suspect.sentence for suspect in self.suspects]
         if self.together:
             caveats.append(f"{self.together}.")
@@ -88,12 +91,12 @@ def dates_in(X: object) -> list[str]:
 
 
 def data_checks(X: RowsLike | Table, y: LabelsLike, dates: Sequence[str] = ()) -> DataChecks:
-    """Return copies, suspicious columns and impossible values of raw rows or a table."""
+    """Return the findings about rows: copies, suspicious columns and impossible values."""
     if isinstance(X, Table):
         table = X
     else:
         with warnings.catch_warnings():
-            # the caller has read the columns and issued these warnings
+            # the caller has already read the columns, with the same warnings
             warnings.simplefilter("ignore")
             table = Table.of(X, y)
     columns = dict(_columns(table))
@@ -125,7 +128,7 @@ def data_checks(X: RowsLike | Table, y: LabelsLike, dates: Sequence[str] = ()) -
 
 
 def _columns(table: Table) -> Iterator[tuple[str, Array]]:
-    """Yield each column: the values of numbers, the codes of categories."""
+    """Yield each column with its name: values of numbers, or codes of categories."""
     schema = table.schema
     x = np.asarray(table.x, np.float64)
     names = table.names if schema is None else [column.name for column in schema.numbers]
@@ -163,18 +166,18 @@ def _copies(table: Table) -> tuple[int, int, int]:
     """Return the numbers of repeated rows, of conflicting rows, and of separable rows.
 
     Repeated rows equal an earlier row. Conflicting rows equal a row of another class. Separable
-    rows are right if each set of equal rows gets its most frequent class; no function of the
-    features can classify more rows correctly.
+    rows have the most frequent class of their set of equal rows: no function of the features can
+    classify more rows correctly.
     """
     hashes = row_hashes(table)
     order = np.lexsort((table.codes, hashes))
     hashes = hashes[order]
     codes = table.codes[order]
-    # equal rows are adjacent now: a set starts where the hash changes
+    # rows are sorted, so a set of equal rows starts where the hash changes
     starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))
     sizes = np.diff(np.append(starts, len(hashes)))
     mixed = np.minimum.reduceat(codes, starts) < np.maximum.reduceat(codes, starts)
-    # within a set, rows of one class are adjacent
+    # within a set, the rows of a class are adjacent
     starts_class = np.append(True, (hashes[1:] != hashes[:-1]) | (codes[1:] != codes[:-1]))
     sizes_of_classes = np.diff(np.append(np.flatnonzero(starts_class), len(hashes)))
     first_class = np.searchsorted(np.flatnonzero(starts_class), starts)
@@ -183,7 +186,7 @@ def _copies(table: Table) -> tuple[int, int, int]:
 
 
 def _time_order(numbers: Mapping[str, Floats], dates: Sequence[str]) -> str:
-    """Return a sentence on a date column, or on a column that repeats another's previous value."""
+    """Return a sentence on a date column, or on one that repeats another's previous value."""
     heads = {name: values[:COMPARED_ROWS] for name, values in numbers.items()}
     many_valued = [name for name, v in heads.items() if 4 * len(np.unique(v)) > len(v)][:30]
     if dates:
@@ -207,7 +210,7 @@ def _time_order(numbers: Mapping[str, Floats], dates: Sequence[str]) -> str:
 
 
 def _lagged_pair(columns: Mapping[str, Floats]) -> tuple[str, str] | None:
-    """Return two columns, the first of which repeats the previous value of the second, if any."""
+    """Return two columns of which the first repeats the previous value of the second, if any."""
     for name, other in permutations(columns, 2):
         if np.mean(columns[name][1:] == columns[other][:-1]) > 0.9:
             return name, other
@@ -217,13 +220,14 @@ def _lagged_pair(columns: Mapping[str, Floats]) -> tuple[str, str] | None:
 def _near_copies(
     columns: Mapping[str, Array], codes: Codes
 ) -> tuple[str, Mapping[str, float]]:
-    """Return a sentence and figures if most rows share half of their numbers with another row."""
+    """Return a sentence and its numbers if most rows share half of their numbers with another."""
     compared = stratified_sample(codes, COMPARED_ROWS, 0)
     chosen = np.random.default_rng(0).permutation(len(compared))[:COPIED_ROWS]
     numbers = [v[compared] for v in columns.values() if v.dtype.kind == "f"][:MOST_COLUMNS]
     numbers = [v for v in numbers if len(np.unique(v)) >= COPIED_VALUES]
     d = len(numbers)
-    n_equal = np.zeros((len(chosen), len(compared)))  # columns in which two rows are equal
+    # number of columns in which two rows are equal
+    n_equal = np.zeros((len(chosen), len(compared)))
     for values in numbers:
         n_equal += values[chosen, None] == values
     n_equal[np.arange(len(chosen)), chosen] = np.nan  # a row is not compared with itself
@@ -254,7 +258,7 @@ def _near_copies(
 
 
 def _numbering(values: Array) -> str:
-    """Return why a column looks like a row number or an identifier, or an empty text."""
+    """Return why a column looks like a row number or an identifier; empty if it does not."""
     if values.dtype.kind != "f" or not np.all(values == np.rint(values)):
         return ""
     mean_step = abs(values[-1] - values[0]) / (len(values) - 1)
@@ -266,9 +270,10 @@ def _numbering(values: Array) -> str:
 
 
 def _share_predicted_alone(values: Array, codes: Codes, n_columns: int) -> float | None:
-    """Return the share of rows that a column predicts on its own.
+    """Return the share of rows whose class a column predicts on its own.
 
-    None unless it predicts nearly all rows, and no random column would do so by chance.
+    The result is None unless the column predicts nearly all rows, and a random column would hardly
+    do so.
     """
     is_number = values.dtype.kind == "f"
     rule = _tree_rule(values, codes) if is_number else _level_rule(values, codes)
@@ -283,19 +288,20 @@ def _share_predicted_alone(values: Array, codes: Codes, n_columns: int) -> float
 
 
 class _Rule(NamedTuple):
-    """Predictions of the class from one column, which divides the rows into pieces."""
+    """A rule that predicts the class from one column, by dividing the rows into pieces."""
 
     n_pieces: Codes  # number of pieces that predict each class  (K,)
-    n_predicted: Codes  # rows of these pieces  (K,)
+    n_predicted: Codes  # number of rows in these pieces (K,)
     n_wrong: int
-    is_ordered: bool  # whether a piece is a run of rows in the order of the column
+    is_ordered: bool  # whether pieces are runs of rows in the order of the column
 
     def log_chance(self, codes: Codes) -> float:
         """Return a bound on log P(labels in random order fit such a rule as well).
 
-        There are n!/Π n_k! orders of the labels. With p_k pieces of class k, p!/Π p_k! orders of
-        pieces fit the rule. Runs that cover m_k rows of class k have C(m_k − 1, p_k − 1) sizes.
-        Of n rows, e wrong ones with another label are chosen in C(n, e) (K − 1)^e ways.
+        There are n!/Π n_k! orders of n labels. The rule has p pieces, p_k of them for class k,
+        which can be ordered in p!/Π p_k! ways. Runs that cover m_k rows of class k can have C(m_k −
+        1, p_k − 1) sizes. The e wrong rows and their labels can be chosen in C(n, e) (K − 1)^e
+        ways.
         """
         n_rows = np.bincount(codes)
         p = self.n_pieces
@@ -328,10 +334,13 @@ def _tree_rule(values: Floats, codes: Codes) -> _Rule:
 
 
 def _level_rule(levels: Codes, codes: Codes) -> _Rule:
-    """Return the rule of each level's most frequent class; a level's only row counts as wrong."""
+    """Return the rule that predicts the most frequent class of each level.
+
+    The only row of a level counts as wrong.
+    """
     n_classes = int(codes.max()) + 1
     counts = np.zeros((int(levels.max()) + 2, n_classes), np.intp)
-    np.add.at(counts, (levels + 1, codes), 1)  # missing levels have code −1
+    np.add.at(counts, (levels + 1, codes), 1)  # code −1 means a missing level
     counts = counts[counts.sum(1) > 1]
     most_frequent = counts.argmax(1)
     return _Rule(
@@ -343,7 +352,7 @@ def _level_rule(levels: Codes, codes: Codes) -> _Rule:
 
 
 def _impossible(column: str, values: Floats) -> list[Suspect]:
-    """Return a reason if values such as 0, −1 or 999 are far from all other values."""
+    """Return a finding if values such as 0, −1 or 999 are far from all other values."""
     observed = values[np.isfinite(values)]
     if len(observed) == 0:
         return []
@@ -369,7 +378,7 @@ def _impossible(column: str, values: Floats) -> list[Suspect]:
 
 
 def _rare_nonpositive(column: str, observed: Floats, distinct: Floats) -> list[Suspect]:
-    """Return a reason if a few values are at most zero and all others far above zero."""
+    """Return a finding if a few values are at most zero, and all others far above zero."""
     nonpositive = observed[observed <= 0]
     positive = distinct[distinct > 0]
     are_few = 0 < len(nonpositive) <= max(1, 0.02 * len(observed))

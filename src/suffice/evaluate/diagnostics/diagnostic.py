@@ -1,4 +1,4 @@
-"""Base of all diagnostics: the frozen result, simulated p-values, usable rows and columns."""
+"""What all diagnostics share: their base class, p-values, and usable rows and columns."""
 
 from dataclasses import replace
 
@@ -24,26 +24,27 @@ from suffice.typing import Codes, Floats, LabelsLike, RowsLike
 
 
 class Diagnostic(Tabled):
-    """A frozen result of one test of a model; its ``str`` is a sentence on the result."""
+    """Base of the results of diagnostics; ``str(result)`` is a sentence on the result."""
 
     __slots__ = ()
 
 
-# Every verdict on a weighted fit ends with this remark. Weights of arbitrary scale make p-values
-# too small, unless they sum to the effective number of rows, (Σw)²/Σw² (Kish 1965).
+# Every verdict on a weighted fit ends with this remark. Weights with a larger sum than the
+# effective number of rows, (Σw)²/Σw² (Kish 1965), make p-values too small.
 WEIGHTS_REMARK = "weights are treated as counts of rows; multiply other weights by Σw/Σw²"
 NOT_COUNTS = "not tested: the weights do not count rows"
 
 
 def simulated_p_values(statistics: Floats, replicates: Floats) -> Floats:
     """Return (1 + #{replicates ≥ statistic}) / (1 + B) for B replicates of each statistic."""
-    # Davison & Hinkley (1997), section 4.2. Replicates equal up to rounding count as larger.
+    # Davison & Hinkley (1997), section 4.2. Replicates that are equal up to rounding count as
+    # larger.
     larger = replicates >= statistics - 1e-12 * np.abs(statistics)
     return np.asarray((1 + larger.sum(0)) / (1 + len(replicates)))
 
 
 def finite_table(X: RowsLike, y: LabelsLike) -> Table:
-    """Return rows with their classes; raise if there are no rows or non-finite values."""
+    """Return rows with their classes; raise if there are no rows, or non-finite values."""
     table = Table.of(X, y)
     if table.n_rows == 0:
         raise InvalidInputError(
@@ -55,7 +56,7 @@ def finite_table(X: RowsLike, y: LabelsLike) -> Table:
 
 
 def sampled(table: Table, max_rows: int, rng: np.random.Generator) -> Table:
-    """Return the rows, with a random sample of each class that has more than ``max_rows``."""
+    """Return the rows; a class with more than ``max_rows`` rows is sampled."""
     if max_rows < 1:
         raise InvalidParameterError(f"max_rows must be at least 1, got {max_rows}")
     if np.bincount(table.codes).max() <= max_rows:
@@ -64,24 +65,24 @@ def sampled(table: Table, max_rows: int, rng: np.random.Generator) -> Table:
 
 
 def is_weighted(moments: Moments) -> bool:
-    """Return whether the weights differ from row counts."""
+    """Return whether the weights of some class do not sum to its number of rows."""
     return bool(np.any(moments.weights != moments.counts))
 
 
 def can_count_rows(moments: Moments) -> bool:
     """Return whether weights can be taken as numbers of rows.
 
-    They can if the weights of each class sum to an integer, as row counts do. They also can if all
-    weights sum to less than the number of rows, as an effective number of rows does: weights of at
-    most 1 then make p-values too large, not too small. The sums do not show how much other weights
-    vary.
+    Weights can be row counts if they sum to an integer in each class. They are also accepted if all
+    weights sum to less than the number of rows, as an effective number of rows does. Weights of at
+    most 1 then make p-values too large, not too small. For other weights, the sums do not show how
+    much the weights vary.
     """
     n_rows = float(moments.counts.sum())
     return has_whole_weights(moments) or moments.total_weight < n_rows * (1 - 1e-9)
 
 
 def names_of(moments: Moments) -> tuple[str, ...]:
-    """Return the names of the columns; columns without names are numbered from 0."""
+    """Return the names of the columns; unnamed columns are numbered from 0."""
     return moments.feature_names or tuple(map(str, range(moments.n_features)))
 
 
@@ -123,7 +124,7 @@ def varying_columns(moments: Moments) -> Codes:
     varying = _varying(moments)
     degrees = moments.counts.sum() - (moments.counts > 0).sum()
     if degrees < len(varying) or moments.storage == "diagonal":
-        return varying  # too few rows, or no matrix, to find combinations
+        return varying  # there are too few rows to find combinations, or there is no scatter matrix
     return independent_columns(moments)
 
 
@@ -133,7 +134,7 @@ def _varying(moments: Moments) -> Codes:
 
 
 def column_remarks(left_out: tuple[str, ...], *, weighted: bool = False) -> list[str]:
-    """Return remarks for a verdict: columns left out, and how weights were taken."""
+    """Return remarks for a verdict on columns left out, and on how weights are treated."""
     remarks = []
     if left_out:
         remarks.append(f"columns left out: {quoted(left_out)}")

@@ -1,9 +1,9 @@
-"""Have the rows changed since a model was fitted? Tests of each column and of all columns.
+"""Tests of whether rows have changed since a model was fitted.
 
-``column_tests.py`` computes the p-value of each column: of equal means (Student's t, corrected for
-skewness and kurtosis), of equal spreads (an F test, corrected for kurtosis), and of equal shares of
-levels and of missing values (Fisher's exact test, or Pearson's X²). Holm's method adjusts them.
-``_hotelling`` tests all means together, T² = δᵀ (S/n₁ + S/n₂)⁻¹ δ.
+``column_tests.py`` tests each column. Student's t test, corrected for skewness and kurtosis,
+compares means, and an F test, corrected for kurtosis, compares spreads. Fisher's exact test, or
+Pearson's X², compares shares of levels and of missing values. Holm's method adjusts the p-values.
+``_hotelling`` tests all means together by T² = δᵀ (S/n₁ + S/n₂)⁻¹ δ.
 """
 
 from __future__ import annotations
@@ -64,33 +64,33 @@ class ColumnDrift:
 
     column: str
     what: Literal["mean", "spread", "levels", "missing"]
-    # the mean or standard deviation of a number, the share of its missing cells, or the share of
-    # the level with the largest change
+    # mean or standard deviation of a number, share of missing cells, or share of the level with the
+    # largest change
     before: float
     after: float
     effect: float
     p_value: float  # NaN if the change is not tested
-    note: str = ""  # why it is not tested
+    note: str = ""  # why the change is not tested
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Drift(Tabled):
-    """Whether p(x) has changed since the fit: a test of each column, and a joint test."""
+    """Tests of whether p(x) has changed since the fit: one of each column, and a joint test."""
 
     columns: tuple[ColumnDrift, ...]
-    # T² = δᵀ (S/n₁ + S/n₂)⁻¹ δ for all features, S pooled over the two samples
+    # T² = δᵀ (S/n₁ + S/n₂)⁻¹ δ for all features, where S is pooled over the two samples
     statistic: float
     df: int
     error_df: float  # ν, degrees of freedom of S
     n_before: float
     n_after: float
-    weighted: bool = False  # weights are taken as counts
+    weighted: bool = False  # whether rows have weights, which are taken as counts
 
     @property
     def p_value(self) -> float:
         """P-value of the joint test of means and shares (Hotelling 1931).
 
-        It is NaN if there are fewer degrees of freedom than features.
+        The p-value is NaN if there are fewer degrees of freedom than features.
         """
         remaining_df = self.error_df - self.df + 1
         if self.df == 0 or not remaining_df > 0:
@@ -101,12 +101,12 @@ class Drift(Tabled):
 
     @property
     def adjusted_p_values(self) -> Floats:
-        """P-value of each column, adjusted for the number of tests by Holm's method."""
+        """P-value of each change, adjusted for the number of tests by Holm's method."""
         return holm(np.array([column.p_value for column in self.columns]))
 
     @property
     def moved(self) -> tuple[str, ...]:
-        """Columns with a significant difference at the 5 % level, largest effect first."""
+        """Columns with a significant change at the 5 % level, largest effect first."""
         significant = [
             column
             for column, p in zip(self.columns, self.adjusted_p_values, strict=True)
@@ -143,7 +143,7 @@ class Drift(Tabled):
 
     @property
     def verdict(self) -> str:
-        """A sentence on which columns changed and by how much, or on why nothing was tested."""
+        """A sentence on which columns have changed and by how much, or on why none was tested."""
         n_tests = sum(np.isfinite(column.p_value) for column in self.columns)
         if any(column.note == NOT_COUNTS for column in self.columns):
             return NOT_COUNTS
@@ -191,13 +191,13 @@ def drift(model: GaussianEstimator, X: RowsLike, sample_weight: WeightsLike = No
     Means, spreads, shares of levels and shares of missing values are compared column by column. All
     means and shares are also tested jointly. Labels are not used. P-values are adjusted for the
     number of tests (Holm). If there are too few rows for a test, the change has a note instead of a
-    p-value. The same holds if weights cannot be counts, because they are not integers and sum to at
+    p-value. The same holds if weights cannot be counts: if they are not integers, and sum to at
     least the number of rows.
 
     Parameters
     ----------
     model : fitted Gaussian classifier
-        Its moments describe the rows of the fit, so those rows are not needed.
+        A fitted model. Its moments describe the rows of the fit, so these rows are not needed.
     X : array or frame (m, d)
         New rows with the features of the fit.
     sample_weight : array (m,), optional
@@ -228,19 +228,19 @@ def drift(model: GaussianEstimator, X: RowsLike, sample_weight: WeightsLike = No
 
 
 def _effective_weights(sample_weight: WeightsLike) -> Floats | None:
-    """Return row counts unchanged, and other weights scaled to sum to their effective number."""
+    """Return row counts unchanged, and other weights scaled to the effective number of rows."""
     if sample_weight is None:
         return None
     w = np.asarray(sample_weight, np.float64)
     squares = float(np.square(w).sum())
     if not 0 < squares < np.inf or (w == np.rint(w)).all():
-        return w  # an unusable sum of weights raises an error later
+        return w  # a later check raises an error for an unusable sum of weights
     # n = (Σ w)² / Σ w²  (Kish 1965)
     return np.asarray(w * (w.sum() / squares))
 
 
 def drift_between(before: RowSums, after: RowSums) -> Drift:
-    """Return the tests of new rows against those of a fit, both given by their sums."""
+    """Return the tests of new rows against the rows of a fit, both given by their sums."""
     old_moments, new_moments = _over_the_same_features(before.moments, after.moments)
     old = _Sample.of(old_moments)
     new = _Sample.of(new_moments)
@@ -268,7 +268,7 @@ def drift_between(before: RowSums, after: RowSums) -> Drift:
 
 def _over_the_same_features(before: Moments, after: Moments) -> tuple[Moments, Moments]:
     if before.schema is not None and after.schema is not None:
-        # levels that the fit merged into "other" stay merged
+        # levels that the fit has merged into "other" stay merged
         with_other = {c.name: c for c in before.schema.categories if c.other}
         merged = before.schema.merged(after.schema)
         schema = Schema(tuple(with_other.get(c.name, c) for c in merged.columns))
@@ -295,7 +295,7 @@ class _Sample(NamedTuple):
         variances = scatter / max(moments.total_weight, 1e-300)
         observed = np.full(moments.n_features, moments.total_weight)
         if moments.patterns is not None:
-            # the moments of a column come from the rows in which it is observed
+            # the moments of a column are those of the rows in which it is observed
             observed_by_class = moments.patterns.by_column().column_sums.weights
             observed = observed_by_class.sum(0)
             shares = observed_by_class / np.maximum(observed, 1e-300)
@@ -317,7 +317,7 @@ class _Sample(NamedTuple):
         mean = float(higher.means[j])
         squares = max(float(higher.squares[j]), 0.0)
         fourths = float(higher.fourths[j])
-        # n Σ z⁴ ≥ (Σ z²)² always holds; otherwise the fourth powers underflowed
+        # n Σ z⁴ ≥ (Σ z²)² always holds, unless the fourth powers have underflowed
         if squares > 0 and not n * (1 + 1e-6) * fourths / squares >= squares:
             return Column(n, mean, squares / n, np.nan, np.nan)
         return Column(n, mean, squares / n, float(higher.cubes[j]) / n, fourths / n)
@@ -358,7 +358,7 @@ def _two_value_drift(
     after: Column,
     values: tuple[float, float],
 ) -> ColumnDrift:
-    """Return the test of a two-valued number, whose mean determines the shares of its values."""
+    """Return the test of a number with two values, whose shares are given by the mean."""
     low, high = values
     sizes = np.array([before.n, after.n])
     shares = (np.array([before.mean, after.mean]) - low) / (high - low)
@@ -378,7 +378,7 @@ def _mean_drift(name: str, before: Column, after: Column) -> ColumnDrift:
 
 
 def _in_deviations(change: float, deviation: float) -> float:
-    """Return a change in standard deviations, infinite if the column was constant."""
+    """Return a change in units of the standard deviation; infinite if the column was constant."""
     if deviation > 0:
         return change / deviation
     return np.inf * np.sign(change) if change else 0.0
@@ -398,7 +398,7 @@ def _spread_drift(name: str, before: Column, after: Column) -> ColumnDrift:
 
 
 def _level_drifts(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
-    """Yield the tests of the indicator features: missing values and levels."""
+    """Yield the tests of the shares of missing values and of levels."""
     schema = old.moments.schema
     if schema is None:
         return
@@ -415,7 +415,7 @@ def _level_drifts(old: _Sample, new: _Sample) -> Iterator[ColumnDrift]:
 
 
 def _share_drift(name: str, what: Literal["levels", "missing"], counts: Floats) -> ColumnDrift:
-    """Return the test of equal shares in two rows of counts (2, L)."""
+    """Return the test of equal shares of L levels in two samples, from counts (2, L)."""
     counts = counts[:, counts.sum(0) > 0]
     p = share_test(counts)
     shares = counts / counts.sum(1, keepdims=True)
@@ -429,8 +429,8 @@ def _share_drift(name: str, what: Literal["levels", "missing"], counts: Floats) 
 def _hotelling(old: _Sample, new: _Sample) -> tuple[float, int, float]:
     """Return T² = δᵀ (S/n₁ + S/n₂)⁻¹ δ for all means, the rank of S, and its degrees of freedom.
 
-    If there are too few rows for the columns, the number of columns takes the place of the rank.
-    With missing cells, each mean is computed from the rows in which its column is observed.
+    If there are too few rows for the columns, the number of columns is returned instead of the
+    rank. With missing cells, each mean is computed from the rows in which the column is observed.
     """
     if "diagonal" in (old.moments.storage, new.moments.storage):
         return np.nan, 0, np.nan
@@ -453,7 +453,8 @@ def _hotelling(old: _Sample, new: _Sample) -> tuple[float, int, float]:
     statistic = float(np.square(z[resolved] / np.sqrt(values[resolved])).sum())
     rank = int(resolved.sum())
     if rank < len(kept) and rank >= error_df:
-        rank = len(kept)  # rows limit the rank of S, so T² measures only some directions
+        # too few rows: the rank of S is limited, and T² measures only some directions
+        rank = len(kept)
     return statistic, rank, error_df
 
 

@@ -1,4 +1,4 @@
-"""Is each class Gaussian? The Henze–Zirkler test, from rows."""
+"""The Henze–Zirkler test of whether each class is Gaussian."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,19 +25,21 @@ from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_BLOCK = 256  # rows per block of inner products
-# With fewer rows per direction than this, the null distribution is simulated, since the asymptotic
-# one is wrong. Columns are then also tested one by one, since the joint test has little power.
+_BLOCK = 256  # number of rows per block of inner products
+# With fewer rows per direction than this, the asymptotic null distribution is wrong, so the null
+# distribution is simulated. The columns are then also tested one by one, because the joint test has
+# little power.
 ROWS_PER_DIRECTION = 8
-LEAST_ROWS = 8  # smallest class: fewer rows cannot show skewness or kurtosis
+# least number of rows of a tested class; fewer rows cannot show skewness or kurtosis
+LEAST_ROWS = 8
 LEAST_KURTOSIS_ROWS = 20
-# rows per direction: with fewer, all whitened rows have about the same length
+# least number of rows per direction; with fewer, all whitened rows have about the same length
 LEAST_SHARE = 1.2
-_PAIRS = 4e7  # number of distances computed to simulate one null distribution
+_PAIRS = 4e7  # number of distances in the simulation of a null distribution
 
 
 class Null(NamedTuple):
-    """The null distribution of the statistic, whose logarithm is approximately normal."""
+    """The null distribution of a statistic whose logarithm is approximately normal."""
 
     log_mean: float
     log_deviation: float
@@ -45,7 +47,7 @@ class Null(NamedTuple):
 
 
 def whitened(x: Floats) -> Floats | None:
-    """Return whitened rows z (n, r), zᵢ·zⱼ = (xᵢ−x̄)ᵀS⁺(xⱼ−x̄), S of rank r; None for few rows."""
+    """Return whitened rows z (n, r), zᵢ·zⱼ = (xᵢ−x̄)ᵀS⁺(xⱼ−x̄), rank S = r; None for few rows."""
     mean = x.mean(0)
     centred = x - mean
     centred -= centred.mean(0)
@@ -64,8 +66,8 @@ def whitened(x: Floats) -> Floats | None:
 def henze_zirkler(z: Floats) -> tuple[float, float]:
     """Return the statistic of whitened rows (n, d), and its p-value.
 
-    Affine maps do not change the statistic, so its null distribution depends only on n and d. With
-    few rows it is simulated.
+    Affine maps do not change the statistic, so the null distribution depends only on n and d. With
+    few rows, it is simulated.
     """
     n, d = z.shape
     hz = _statistic(z)
@@ -91,7 +93,7 @@ def _smoothing(n: int, d: int) -> float:
 
 
 def _asymptotic_null(n: int, d: int) -> Null:
-    """Return the log-normal approximation from the asymptotic mean and variance."""
+    """Return the log-normal null with the asymptotic mean and variance of the statistic."""
     mean, variance = _null_moments(_smoothing(n, d), d)
     log_variance = np.log1p(variance / mean**2)
     return Null(
@@ -103,7 +105,7 @@ def _asymptotic_null(n: int, d: int) -> Null:
 
 @lru_cache(maxsize=256)
 def _simulated_null(n: int, d: int) -> Null:
-    """Return mean, deviation and skewness of the log statistic, simulated from normal rows."""
+    """Return the null distribution that simulated normal rows give."""
     rng = np.random.default_rng([n, d])
     n_draws = int(np.clip(_PAIRS / n**2, 39, 999))
     logs = np.empty(n_draws)
@@ -120,7 +122,7 @@ def _simulated_null(n: int, d: int) -> Null:
 
 
 def marginal_p_value(x: Floats) -> float:
-    """Return the smallest p-value of the columns' skewness and kurtosis, adjusted (Šidák).
+    """Return the smallest p-value of tests of the columns' skewness and kurtosis, adjusted (Šidák).
 
     D'Agostino (1970), *Biometrika* 57, 679–681; Anscombe & Glynn (1983), *Biometrika* 70, 227–234.
     """
@@ -139,12 +141,12 @@ def marginal_p_value(x: Floats) -> float:
 
 
 def _pair_sum(z: Floats, r: Floats, b: float) -> float:
-    """Return Σᵢⱼ exp(−β² |zᵢ − zⱼ|²/2), a block of rows at a time."""
+    """Return Σᵢⱼ exp(−β² |zᵢ − zⱼ|²/2), computed block by block."""
     total = 0.0
     for lo in range(0, len(z), _BLOCK):
         rows = slice(lo, lo + _BLOCK)
         squares = np.maximum(r[rows, None] + r[lo:] - 2 * (z[rows] @ z[lo:].T), 0.0)
-        # pairs with a later block count twice, as (i, j) and (j, i)
+        # pairs with rows of a later block count twice, as (i, j) and (j, i)
         times = np.where(np.arange(lo, len(z)) < lo + _BLOCK, 1.0, 2.0)
         total += float(np.exp(-b / 2 * squares).sum(0) @ times)
     return total
@@ -170,7 +172,7 @@ def _null_moments(b: float, d: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Normality(Diagnostic):
-    """Whether each class is Gaussian; see ``normality``."""
+    """The tests of whether each class is Gaussian, as ``normality`` describes them."""
 
     classes: Labels  # the tested classes  (K,)
     statistics: Floats  # Henze–Zirkler statistics  (K,)
@@ -244,8 +246,9 @@ def normality(
     """Return the Henze–Zirkler test of normality for each class.
 
     The statistic is a distance between the characteristic function of the whitened rows and that of
-    a standard normal. With enough rows it detects any departure. It is invariant to affine maps.
-    Henze & Zirkler (1990), *Communications in Statistics: Theory and Methods* 19, 3595–3617.
+    a standard normal. It is invariant to affine maps. With enough rows, the test detects every
+    departure from normality. Henze & Zirkler (1990), *Communications in Statistics: Theory and
+    Methods* 19, 3595–3617.
 
     A class with fewer than 8 rows per direction gets a simulated null distribution. The skewness
     and kurtosis of its columns are then tested as well, and the p-value is adjusted for both tests.
@@ -254,8 +257,8 @@ def normality(
     ----------
     X, y : array or frame (n, d), labels (n,)
         Unweighted rows and their classes. A class with constant or dependent columns is tested in
-        the directions in which it varies. A class with too few rows is left out; a warning names
-        it.
+        the directions in which it varies. A class with too few rows is left out, and a warning
+        names it.
     max_rows : int, default=4000
         A class with more rows is represented by a random sample, and the result says so.
     random_state : int or Generator, default=0
@@ -317,6 +320,6 @@ def _tested_class(x: Floats, z: Floats) -> _TestedClass:
     n, d = z.shape
     statistic, p = henze_zirkler(z)
     if n < ROWS_PER_DIRECTION * d:
-        # two tests, adjusted by Bonferroni
+        # there are two tests, so the p-values are adjusted by Bonferroni's method
         p = min(2 * p, 2 * marginal_p_value(x), 1.0)
     return _TestedClass(statistic, p, n_directions=d, n_rows=n)

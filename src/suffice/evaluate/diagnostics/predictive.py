@@ -1,4 +1,4 @@
-"""Do data drawn from the model look like the real data? A check by simulation."""
+"""Test by simulation of whether rows drawn from a model look like the real rows."""
 
 from __future__ import annotations
 
@@ -45,25 +45,25 @@ Model = TypeVar("Model", bound="GaussianEstimator")
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# probabilities of the quantiles of distances that are compared
+# probabilities for which quantiles of distances are compared
 LEVELS = np.arange(1, 100) / 100
 _TINY = np.finfo(float).tiny
 
 
 class Discrepancy(NamedTuple):
-    """How far the rows of each class are from the model's Gaussian for it."""
+    """How far the rows of each class are from the Gaussian of the class in the model."""
 
-    values: Floats  # A² of the squared distances, then of each feature  (K, 1 + d)
+    values: Floats  # A² of the squared distances, followed by that of each feature (K, 1 + d)
     quantiles: Floats  # quantiles of the squared distances at LEVELS  (K, 99)
 
 
 def discrepancy(model: GaussianModel, x: Floats, codes: Codes, classes: Codes) -> Discrepancy:
-    """Return the Anderson–Darling distances and the quantiles of the rows of each class."""
+    """Return the Anderson–Darling distances A² and the quantiles of the rows of each class."""
     values = []
     quantiles = []
     for k in classes:
         squares, z = _standardised(model, x[codes == k], int(k))
-        # D² ~ χ²_d, with the distribution function P(d/2, D²/2)
+        # D² ~ χ²_d has the distribution function P(d/2, D²/2)
         below = np.maximum(gammainc(model.n_features / 2, squares / 2), _TINY)
         above = np.maximum(gammaincc(model.n_features / 2, squares / 2), _TINY)
         distances = anderson_darling(np.log(below)[:, None], np.log(above)[:, None])
@@ -85,7 +85,7 @@ def _standardised(model: GaussianModel, x: Floats, k: int) -> tuple[Floats, Floa
 
 
 def anderson_darling(log_below: Floats, log_above: Floats) -> Floats:
-    """Return A² of columns (Anderson & Darling 1954), given log F, log (1 − F) of sorted values."""
+    """Return A² of sorted columns (Anderson & Darling 1954), from log F and log (1 − F)."""
     n = len(log_below)
     # A² = −n − Σᵢ (2i − 1)/n · (log F(x_(i)) + log(1 − F(x_(n+1−i))))
     weights = (2 * np.arange(1, n + 1) - 1) / n
@@ -93,7 +93,7 @@ def anderson_darling(log_below: Floats, log_above: Floats) -> Floats:
 
 
 def _refitted(estimator: Model, x: Floats, codes: Codes) -> Model:
-    """Return the estimator fitted again to other rows of the same classes."""
+    """Return a copy of the estimator that is fitted to other rows of the same classes."""
     moments = estimator.moments_
     new_moments = Moments.of(
         x,
@@ -116,20 +116,22 @@ def _fitted_to(estimator: Model, moments: Moments) -> Model:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PredictiveCheck(Diagnostic):
-    """Real rows compared with simulated rows; see ``predictive_check``."""
+    """The comparison of real and simulated rows, as ``predictive_check`` describes it."""
 
     classes: Labels  # (K,)
     feature_names: tuple[str, ...]
     n_used: Codes  # rows of each class used in the check  (K,)
     n_rows: Codes  # rows of each class given  (K,)
-    values: Floats  # A² of the real rows, then of each simulated dataset  (1 + B, K, 1 + d)
-    # quantiles of squared distances at LEVELS, in the same order  (1 + B, K, 99)
+    # A² of the real rows, followed by those of B simulated datasets (1 + B, K, 1 + d)
+    values: Floats
+    # quantiles of squared distances at LEVELS, in the order of ``values`` (1 + B, K, 99)
     quantiles: Floats
-    left_out: tuple[str, ...]  # constant within classes, or combinations of other columns
+    # columns that are constant within classes, or combinations of other columns
+    left_out: tuple[str, ...]
 
     @property
     def p_values(self) -> tuple[float, float]:
-        """P-values of the distances and of the marginals, over all classes together."""
+        """P-values of squared distances and of single features, for all classes together."""
         distances = self.values[:, :, 0].sum(1)
         marginals = self.values[:, :, 1:].sum((1, 2))
         distances_p = simulated_p_values(distances[0], distances[1:])
@@ -144,8 +146,8 @@ class PredictiveCheck(Diagnostic):
     @property
     def envelope(self) -> Floats:
         """2.5 % and 97.5 % quantiles of the simulated quantiles, (2, K, 99)."""
-        # of B replicates and the real rows, each is equally often the smallest:
-        # P(below the k-th smallest replicate) = k/(B + 1)
+        # If the model is right, the B replicates and the real rows are exchangeable, so P(below the
+        # k-th smallest replicate) = k/(B + 1).
         return np.quantile(self.quantiles[1:], [0.025, 0.975], axis=0, method="weibull")
 
     def rows(self) -> list[Row]:
@@ -174,7 +176,7 @@ class PredictiveCheck(Diagnostic):
 
     def __repr__(self) -> str:
         simulations = len(self.values) - 1
-        # the smallest p-value that this many simulations can give is only an upper bound
+        # a p-value as small as this number of simulations allows is only an upper bound
         least = 1 / (simulations + 1)
         distances, marginals = (
             p_statement(p, "≤" if p <= least else "=") for p in self.p_values
@@ -219,19 +221,19 @@ def predictive_check(
 ) -> PredictiveCheck:
     """Return a comparison of rows drawn from a fitted Gaussian classifier with the real rows.
 
-    In each class, the Anderson–Darling distance A² compares the squared Mahalanobis distances with
-    χ², and each feature with its normal marginal. A p-value is the share of simulated datasets with
-    at least the observed A² (Stute, González Manteiga & Presedo Quindimil
-    1993, *Metrika* 40, 243–256).
+    In each class, the Anderson–Darling distance A² compares the squared Mahalanobis distances of
+    the rows with χ². Another A² compares each feature with its normal distribution. A p-value is
+    the share of simulated datasets with at least the observed A² (Stute, González Manteiga &
+    Presedo Quindimil 1993, *Metrika* 40, 243–256).
 
     Parameters
     ----------
     estimator : fitted Gaussian classifier
         The model to check.
     X, y : array or frame (n, d), labels (n,)
-        The unweighted rows of the fit, or a random part of them. The estimator is fitted again to
-        these rows and to each simulated dataset. Columns that are constant within all classes, or
-        combinations of others, are left out; the result names them.
+        The unweighted rows of the fit, or a random part of these rows. The estimator is fitted
+        again to these rows and to each simulated dataset. Columns that are constant within all
+        classes, or combinations of other columns, are left out, and the result names them.
     simulations : int, default=199
         Number of simulated datasets; p-values are multiples of 1/(simulations + 1).
     max_rows : int, default=1000
@@ -305,7 +307,7 @@ def _gaussian_model(estimator: GaussianEstimator) -> GaussianModel:
 
 
 def _without_power(estimator: Model, X: RowsLike) -> tuple[Model, RowsLike]:
-    """Return estimator and rows in the power-transformed features, which are Gaussian."""
+    """Return the estimator and rows of the transformed features, which have Gaussian densities."""
     from sklearn.base import clone
 
     moments = getattr(estimator, "moments_", None)
@@ -319,7 +321,7 @@ def _without_power(estimator: Model, X: RowsLike) -> tuple[Model, RowsLike]:
 def _with_varying_columns(
     estimator: Model, x: Floats
 ) -> tuple[Model, Floats, tuple[str, ...]]:
-    """Return estimator and rows without constant or dependent columns, and the names of these."""
+    """Return estimator and rows without constant or dependent columns, and the columns' names."""
     moments = estimator.moments_
     kept = varying_columns(moments)
     if len(kept) == moments.n_features:
@@ -336,7 +338,7 @@ def _with_varying_columns(
 
 
 def _with_known_classes(estimator: GaussianEstimator, X: RowsLike, y: LabelsLike) -> Table:
-    """Return the rows as a table coded by the classes of the estimator."""
+    """Return the rows as a table whose codes are those of the estimator's classes."""
     table = finite_table(X, y)
     unknown = table.classes[~np.isin(table.classes, estimator.classes_)]
     if len(unknown):

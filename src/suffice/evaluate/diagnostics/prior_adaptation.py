@@ -1,4 +1,4 @@
-"""Have the class shares changed? New priors from unlabelled rows."""
+"""Estimate new priors from unlabelled rows, and test whether they have changed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def adapt_priors(model: Model, X: RowsLike) -> tuple[Model, PriorShift]:
     Parameters
     ----------
     model : fitted Gaussian classifier
-        It is not modified.
+        The model, which is not modified.
     X : array or frame (m, d)
         Rows without labels.
 
@@ -35,7 +35,7 @@ def adapt_priors(model: Model, X: RowsLike) -> tuple[Model, PriorShift]:
     adapted : a copy of ``model``
         Its ``priors_`` are the new ones.
     shift : PriorShift
-        The new priors. Its ``p_value`` tests whether they differ from the old ones, allowing for
+        The new priors. ``p_value`` tests whether they differ from the old priors, and allows for
         the uncertainty of the fit. It is NaN if the weights of the fit do not count rows.
 
     Examples

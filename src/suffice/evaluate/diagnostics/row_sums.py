@@ -1,4 +1,4 @@
-"""Sums of unlabelled rows, collected in the same way as the moments of a fit."""
+"""Sums of unlabelled rows, collected in the same form as the moments of a fit."""
 
 import warnings
 from dataclasses import dataclass, replace
@@ -24,8 +24,8 @@ class RowSums:
     def like(cls, fit: Moments, X: RowsLike, sample_weight: WeightsLike = None) -> Self:
         """Return the sums of unlabelled rows, with the storage and power transform of a fit.
 
-        Categories have the levels of these rows, which may differ from those of the fit. If the fit
-        has merged rare levels of a column, the same levels are merged here.
+        Categories have the levels of the new rows, which may differ from those of the fit. If the
+        fit has merged rare levels of a column, the same levels are merged here.
         """
         table = _unlabelled_table(fit, X, sample_weight)
         moments = Moments.of_table(
@@ -65,11 +65,11 @@ def _unlabelled_table(fit: Moments, X: Any, sample_weight: WeightsLike) -> Table
     schema = fit.schema
     if schema is None:
         table = Table.of(X, labels, sample_weight, classes=fit.classes)
-        # an array has the same columns as the fit, in the same order
+        # an array has the columns of the fit, in the same order
         return table.with_rows(table.x, table.names or fit.feature_names)
     with warnings.catch_warnings():
         if any(category.other for category in schema.categories):
-            # The rows are read again with the levels of the fit.
+            # The rows are read again below, with the levels of the fit.
             warnings.simplefilter("ignore", LostDetailWarning)
         table = Table.of(
             X,
@@ -87,8 +87,8 @@ def _unlabelled_table(fit: Moments, X: Any, sample_weight: WeightsLike) -> Table
 
 
 def _with_levels_of_fit(schema: Schema, fit: Schema) -> Schema:
-    """Return the schema of new rows; the fit decides which levels of a column are rare."""
-    # The most frequent levels of the new rows may be others, and would look like a change.
+    """Return the schema of new rows, in which the levels that the fit merged are merged."""
+    # The new rows may have other frequent levels. Merging by these would look like a change.
     merged = {category.name: category for category in fit.categories if category.other}
     columns: list[Column] = []
     for column in schema.columns:

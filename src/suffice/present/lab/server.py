@@ -1,4 +1,4 @@
-"""The lab server, for one person: on the loopback address, behind a random token."""
+"""The server of the lab for a single user, on the loopback address with a random token."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ from suffice.data.rows.loading import Chunk, load_rows
 from suffice.data.source import Source
 from suffice.estimators.gaussian import LDA
 from suffice.evaluate.comparison import compare
-from suffice.evaluate.comparison.models import known_model
+from suffice.evaluate.comparison.models import model_named
 from suffice.evaluate.curves.feature_separation import separation
 from suffice.present.lab import page
 from suffice.typing import Codes, Floats, LabelsLike, RowsLike
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-MOST_CLASSES = 5  # the page has this many class colours
+MOST_CLASSES = 5  # number of colours that the page has for classes
 MOST_POINTS = 1500
-MOST_BYTES = 32 << 20  # largest size of a request
+MOST_BYTES = 32 << 20  # limit on the size of a request
 MOST_FOLDS = 10
 HOSTS = ["127.0.0.1", "localhost"]
 HEADERS = {
@@ -60,7 +60,7 @@ COMPARED_MODELS = [
     "tree",
     "forest",
 ]
-Document: TypeAlias = dict[str, object]  # an object to be written as JSON
+Document: TypeAlias = dict[str, object]  # an object that is written as JSON
 Axes: TypeAlias = list[str] | Literal["discriminant"]
 Verb: TypeAlias = Literal["table", "view", "fit", "errors"]
 VERBS: tuple[Verb, ...] = ("table", "view", "fit", "errors")
@@ -74,7 +74,7 @@ def _complete_rows(source: Source, target: str | None) -> Chunk:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabTable:
-    """Complete numeric rows with labels of at most five classes, and notes about them."""
+    """Complete numeric rows of at most five classes, and notes on rows and columns left out."""
 
     x: Floats  # (n, d)
     codes: Codes  # (n,)
@@ -84,7 +84,7 @@ class LabTable:
 
     @classmethod
     def opened(cls, source: str, target: str | None = None) -> Self:
-        """Return the rows of the five largest classes, read like any other source."""
+        """Open a source, and return its rows of the five largest classes."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             chunk = reading_again(open_source(source), partial(_complete_rows, target=target))
@@ -110,7 +110,7 @@ class LabTable:
         )
 
     def shown(self, axes: Axes | None = None) -> Document:
-        """Return points over two columns (by default the best) or over discriminant coordinates."""
+        """Return points over two columns, by default the best, or over discriminant coordinates."""
         if axes == "discriminant":
             x, names = self._discriminant_coordinates()
         else:
@@ -145,21 +145,21 @@ class LabTable:
         return x, [f"discriminant {j + 1}" for j in range(x.shape[1])]
 
     def _two_columns(self) -> list[str]:
-        """Return the two columns with the largest ratio of variance between to within classes."""
+        """Return the two columns with the largest ratio of variance between and within classes."""
         ratio = separation(Moments.of(self.x, self.codes, storage="diagonal"))
         best = np.sort(np.argsort(-ratio, kind="stable")[:2])
         return [self.names[j] for j in best]
 
 
 class Lab:
-    """The Python side of the page: rows, errors, and models that JavaScript lacks."""
+    """The Python side of the page: tables, errors, and models that JavaScript lacks."""
 
     def __init__(self, table: LabTable | None = None) -> None:
         self.table = table
         self._one_at_a_time = threading.Lock()
 
     def answer(self, verb: Verb, body: bytes, query: Mapping[str, str]) -> Document | bytes:
-        """Return the answer to a request of the page, as a document or bytes."""
+        """Return the answer to a request of the page, which is a document or bytes."""
         with self._one_at_a_time, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if verb == "table":
@@ -186,17 +186,17 @@ class Lab:
         return self.table.shown()
 
     def view(self, axes: Axes) -> Document:
-        """Return points of the table over other axes."""
+        """Return the points of the table over other axes."""
         return self._opened_table().shown(axes)
 
     def fit(self, name: str, x: RowsLike, y: LabelsLike, at: RowsLike) -> bytes:
-        """Return a model's posteriors at given points as 8-byte numbers, row by row."""
-        model: Any = known_model(name).make(0).fit(np.array(x), np.array(y))
+        """Fit a model, and return its posteriors at given points as 8-byte numbers, row by row."""
+        model: Any = model_named(name).make(0).fit(np.array(x), np.array(y))
         posteriors = model.predict_proba(np.array(at))
         return np.asarray(posteriors, "<f8").tobytes()
 
     def errors(self, x: RowsLike | None = None, y: LabelsLike | None = None) -> Document:
-        """Return cross-validated errors of several models, on the points or on all columns."""
+        """Return cross-validated errors of several models, on given points or on all columns."""
         if x is None:
             table = self._opened_table()
             rows = table.x
@@ -225,7 +225,7 @@ class Lab:
 
 
 class _HttpRequest:
-    """A JSON object posted by the page."""
+    """A JSON object that the page posts."""
 
     def __init__(self, body: bytes) -> None:
         try:
@@ -286,7 +286,7 @@ def application(lab: Lab, token: str) -> "Starlette":
         Route(f"/{{token}}/{verb}", guarded(answer(verb)), methods=["POST"]) for verb in VERBS
     ]
     routes = [Route("/{token}/", guarded(home)), *posts]
-    # reject foreign host names: another site may point its name to this machine
+    # Foreign host names are rejected, because another site may point its name to this machine.
     hosts = Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS, www_redirect=False)
     return Starlette(routes=routes, middleware=[hosts])
 
@@ -305,7 +305,7 @@ async def _answer(lab: Lab, verb: Verb, request: "Request") -> "Response":
                     "file"
                 )
                 return PlainTextResponse(message, 413)
-    except ClientDisconnect:  # the client is gone, so nobody reads an answer
+    except ClientDisconnect:  # the client is gone and reads no answer
         return PlainTextResponse("the request was not sent to its end", 400)
     try:
         content = await asyncio.to_thread(lab.answer, verb, bytes(body), request.query_params)
@@ -328,7 +328,7 @@ def serve(lab: Lab, opened: Callable[[str], None]) -> None:
         ) from error
     token = secrets.token_urlsafe(16)
     with socket.socket() as bound:
-        bound.bind((HOSTS[0], 0))  # any free port
+        bound.bind((HOSTS[0], 0))  # port 0 selects any free port
         bound.listen()
         port = bound.getsockname()[1]
         config = uvicorn.Config(

@@ -1,4 +1,4 @@
-"""The section on usage: commands, Python code, files, and how the page was made."""
+"""The section on how to use the model, and how the page was made."""
 
 import base64
 import platform
@@ -22,13 +22,13 @@ from suffice.core.table.notation import Notations
 from suffice.core.text.numbers import cell, exact_number, percent
 from suffice.errors import SufficeError
 from suffice.estimators.saved import portable
-from suffice.evaluate.comparison.models import CONSTANT, KNOWN_MODELS
+from suffice.evaluate.comparison.models import CONSTANT, NAMED_MODELS
 from suffice.present.report.blocks import Block, Code, DataTable, Download, Paragraph, Section
 from suffice.present.report.findings import Findings
 from suffice.selection.validation.fitting import weight_name
 
-_KNOWN_NAMES = {model.name for model in KNOWN_MODELS}
-MOST_BYTES = 300_000  # largest file embedded in the page
+_MODEL_NAMES = {model.name for model in NAMED_MODELS}
+MOST_BYTES = 300_000  # size of the largest file that is embedded in the page
 _IN_LECTURES = ("GradientDescent", "NewtonDescent", "PerceptronLearning")
 # packages whose versions are shown
 PACKAGES = ("suffice", "numpy", "scipy", "scikit-learn", "polars")
@@ -36,14 +36,14 @@ PACKAGES = ("suffice", "numpy", "scipy", "scikit-learn", "polars")
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """How the report was made: the command, the model file next to it, and the seed."""
+    """How a report was made: the command, the model file, and the seed."""
 
     command: str | None = None
     model: str | None = None
     seed: int = 0
     # Python code that reads X and y, if the rows come from a file
     reading: str | None = None
-    notations: Notations | None = None  # how that file writes numbers and dates
+    notations: Notations | None = None  # notation of numbers and dates in the file of the rows
 
 
 def usage(findings: Findings, provenance: Provenance) -> Section:
@@ -92,7 +92,7 @@ def _works(call: Callable[[], object]) -> bool:
 
 
 def _model_file(estimator: Any, notations: Notations | None) -> bytes | None:
-    """Return the content of a classifier's file; None if it cannot be saved as one."""
+    """Return the content of a classifier's file; None if the classifier cannot be saved."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.suffice")
         if not _works(lambda: portable(estimator, notations).save(path)):
@@ -127,11 +127,11 @@ def _where_the_model_is(
 
 
 def _best_that_can_be_saved(findings: Findings) -> str:
-    """Return a sentence on the best model that can be saved, and how many more errors it makes."""
+    """Return a sentence on the best model that can be saved, and on its errors."""
     comparison = findings.comparison
     for outcome in comparison.outcomes:
         is_other = outcome.name not in (findings.name, CONSTANT)
-        if is_other and outcome.name in _KNOWN_NAMES:
+        if is_other and outcome.name in _MODEL_NAMES:
             difference = comparison.difference(outcome.name, "error")
             return (
                 f"Of the models that can be saved, {outcome.name} is best: it misclassifies "
@@ -150,7 +150,7 @@ def _commands(findings: Findings, file: str) -> str:
     ]
     if _works(lambda: fitted.boundary(*fitted.classes_[:2])):
         classes = list(findings.class_names[:2])
-        # "--" keeps such names from being read as options
+        # after "--", names that begin with "-" are not taken as options
         if any(name.startswith("-") for name in classes):
             classes.insert(0, "--")
         lines.append(f"suffice boundary {model} {shlex.join(classes)}")
@@ -192,9 +192,9 @@ def _loading_code(findings: Findings, file: str) -> str:
 
 
 def _fitting_code(findings: Findings, reading: str | None) -> str:
-    """Return code that fits the same model, including all imports.
+    """Return Python code that fits the same model, including all imports.
 
-    ``reading`` is code that reads X and y, if there is any.
+    ``reading`` is code that reads X and y, if the rows come from a file.
     """
     unfitted = clone(findings.estimator)
     constructor, imports = _constructor(unfitted)
@@ -217,7 +217,7 @@ def _fitting_code(findings: Findings, reading: str | None) -> str:
 
 
 def _constructor(unfitted: Any) -> tuple[str, set[str]]:
-    """Return the call that makes a classifier, and the imports that the call needs."""
+    """Return the call that constructs a classifier, and the imports that the call needs."""
     call = " ".join(unfitted.__repr__(N_CHAR_MAX=100_000).split())
     imports = set()
     for part in (unfitted, *unfitted.get_params().values()):
