@@ -1,11 +1,12 @@
-"""The command ``suffice``: a module for each subcommand, imported when it is called.
+"""The command ``suffice``, with a module for each subcommand.
 
-``group.py`` lists the subcommands, and ``command.py`` runs one. ``options.py`` and ``models.py``
-declare shared options, ``data.py`` reads rows and files, and ``terminal.py`` prints and writes.
-This package may import every other one, and no other imports it. No module imports NumPy before a
-subcommand runs, so that ``--help`` is fast.
+``group.py`` lists the subcommands and imports the module of the one that is called, and
+``command.py`` runs it. ``options.py`` and ``models.py`` declare shared options, ``data.py`` reads
+rows and files, and ``terminal.py`` prints and writes. The package may import every other package,
+and no other package imports it. No module imports NumPy before a subcommand runs, so that
+``--help`` is fast.
 
-Ctrl-C, a hangup and a termination signal end the command at once and leave no file behind.
+Ctrl-C, a hangup and a termination signal end the command at once, without a partial file.
 """
 
 import gc
@@ -16,23 +17,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-SIGNAL_EXIT = 128  # the exit code is this plus the number of the signal, as in shells
-BROKEN_PIPE = SIGNAL_EXIT + 13  # SIGPIPE, which Python ignores: the reader closed the pipe
-# number of new objects that triggers garbage collection; imports alone exceed the default
+SIGNAL_EXIT = 128  # exit code = this + the number of the signal, as in shells
+# exit code for SIGPIPE, which Python ignores: the reader has closed the pipe
+BROKEN_PIPE = SIGNAL_EXIT + 13
+# Number of new objects that triggers garbage collection. Imports alone exceed the default.
 _GARBAGE_THRESHOLD = 200_000
 _SIGNALS = [signal.SIGINT, signal.SIGTERM]
-if hasattr(signal, "SIGHUP"):  # not on Windows
+if hasattr(signal, "SIGHUP"):  # Windows has no SIGHUP
     _SIGNALS.append(signal.SIGHUP)
 
 
 def main() -> None:
     """Run the command line and exit with its exit code; exit at once on a signal."""
     for number in _SIGNALS:
-        # the parent process may have asked to ignore the signal
+        # a signal that the parent process ignores stays ignored
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
     gc.set_threshold(_GARBAGE_THRESHOLD)
-    # otherwise a file opened later could take the place of a closed stream
+    # Otherwise a file opened later could get the number of the closed stream.
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     if sys.stderr is None:
@@ -46,7 +48,7 @@ def main() -> None:
             _leave_at_once(leaving.code)
         raise
     finally:
-        gc.freeze()  # otherwise the interpreter would collect garbage once more on exit
+        gc.freeze()  # prevents another garbage collection when the interpreter exits
 
 
 class Stopped(KeyboardInterrupt):
@@ -59,7 +61,7 @@ class Stopped(KeyboardInterrupt):
 
 @contextmanager
 def cleaning_up() -> Iterator[None]:
-    """While a command runs, let signals raise ``Stopped``, so that the command cleans up."""
+    """Let signals raise ``Stopped`` in the block, so that the command cleans up."""
     handled = [number for number in _SIGNALS if signal.getsignal(number) is _end]
     for number in handled:
         signal.signal(number, _stop)
@@ -80,6 +82,6 @@ def _end(number: int, _: FrameType | None) -> None:
 
 
 def _leave_at_once(exit_code: int) -> None:
-    """Exit without waiting for compiled threads, which must not outlive the interpreter."""
+    """Exit without waiting for threads in compiled code, which could crash at shutdown."""
     sys.stderr.flush()
     os._exit(exit_code)

@@ -1,4 +1,4 @@
-"""Running a subcommand: errors become one line and an exit code; inputs are never overwritten."""
+"""Run subcommands: errors become one line and an exit code, and inputs are protected."""
 
 import errno
 import io
@@ -23,8 +23,8 @@ from suffice.core.text.lists import without_passwords
 from suffice.errors import InvalidParameterError, SufficeError, SufficeWarning
 from suffice.persistence.links import followed
 
-_LEAST_MEMORY = 1536 << 20  # least address space, in bytes
-_WIDTH_OF_EXAMPLES = 78  # of a terminal of 80 columns, after the indentation of the help
+_LEAST_MEMORY = 1536 << 20  # least address space that commands need, in bytes
+_WIDTH_OF_EXAMPLES = 78  # width of a terminal, 80 columns, minus the indentation of the help
 
 
 class Command(click.Command):
@@ -43,8 +43,11 @@ class Command(click.Command):
         # kinds of files that an output may replace without --force
         self._may_overwrite = may_overwrite
         self._kinds = kinds  # the values of the argument KIND, with descriptions
-        self._may_replace = may_replace  # the argument that may also be the output
-        self._reports_unused = reports_unused  # whether columns and rows left out are reported
+        self._may_replace = (
+            may_replace  # name of the argument whose file the output may replace
+        )
+        # whether the JSON result reports the columns and rows left out
+        self._reports_unused = reports_unused
         self._has_own_force = any(param.name == "force" for param in self.params)
         writes = any(isinstance(param.type, OutputFile) for param in self.params)
         if writes and not self._has_own_force:
@@ -77,19 +80,19 @@ class Command(click.Command):
         ]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        # the report prints its own command line
+        # the page of ``suffice report`` shows the command line
         ctx.meta["command_line"] = shlex.join(["suffice", self.name or "", *args])
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the kinds, then the options in the order of ``SECTIONS``."""
+        """Write the values of KIND, then the options in the order of ``SECTIONS``."""
         if self._kinds is not None:
             with formatter.section("Kinds"):
                 formatter.write_dl(list(self._kinds.items()))
         for title in SECTIONS:
             lines = []
             for param in self.get_params(ctx):
-                # --help itself is a plain option
+                # --help is an option of click, without a section
                 section = param.section if isinstance(param, SectionOption) else OUTPUT
                 record = param.get_help_record(ctx)
                 if isinstance(param, click.Option) and record and section == title:
@@ -99,7 +102,7 @@ class Command(click.Command):
                     formatter.write_dl(lines)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples; long ones continue on the next line, as a shell reads them."""
+        """Write the examples; a long one is continued on the next line with a backslash."""
         del ctx
         lines = [
             part for line in (self.epilog or "").splitlines() for part in _continued(line)
@@ -109,7 +112,7 @@ class Command(click.Command):
             formatter.write_text("\n".join(lines))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; turn any exception into one line and an exit code."""
+        """Run the command; an exception becomes one line and an exit code."""
         debug = ctx.params.pop("debug")
         terminal = Terminal(
             quiet=ctx.params.pop("quiet"),
@@ -162,7 +165,7 @@ def _refuse_little_memory() -> None:
     """Raise if a memory limit would make compiled readers abort without a message."""
     try:
         import resource
-    except ImportError:  # Windows has no such limits
+    except ImportError:  # Windows has no limits on memory
         return
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < _LEAST_MEMORY:
@@ -173,7 +176,7 @@ def _refuse_little_memory() -> None:
 
 
 def _write_in_one_piece() -> None:
-    """Buffer output to a pipe until it is flushed, even if Python runs unbuffered."""
+    """Buffer the output to a pipe until it is flushed, even if Python runs unbuffered."""
     if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
         sys.stdout.reconfigure(line_buffering=False, write_through=False)
 
@@ -234,9 +237,9 @@ def _outputs(ctx: click.Context) -> list[str | Path]:
 
 
 def _refuse_replacing(outputs: Sequence[str | Path], may_overwrite: Sequence[str]) -> None:
-    """Raise if an output exists, unless it is a file of a kind that may be replaced."""
+    """Raise if an output exists, unless the file is of a kind that may be replaced."""
     for path in outputs:
-        # empty files have no content to lose, and pipes and devices are not replaced
+        # Empty files have no content to lose. Writing to pipes and devices replaces nothing.
         if not os.path.isfile(path) or not os.path.getsize(path):
             continue
         if _kind_of(path) not in may_overwrite:
@@ -246,8 +249,8 @@ def _refuse_replacing(outputs: Sequence[str | Path], may_overwrite: Sequence[str
 
 
 def _kind_of(path: str | Path) -> str | None:
-    """Return the kind of a suffice file; None for any other file."""
-    from suffice.persistence import archive  # imports NumPy, which most errors do not need
+    """Return the kind of a file that suffice has written; None for any other file."""
+    from suffice.persistence import archive  # slow to import, because it imports NumPy
 
     return archive.kind_of(path)
 
@@ -257,7 +260,7 @@ def refuse_overwriting(
     outputs: Sequence[str | Path],
     may_replace: str | None,
 ) -> None:
-    """Raise if a command would overwrite one of its inputs, or write two outputs to one file."""
+    """Raise if a command would overwrite an input, or write two outputs to the same file."""
     inputs: list[str] = []
     for param in ctx.command.params:
         value = ctx.params.get(param.name or "")
@@ -285,7 +288,7 @@ def _is_same_or_inside(path: str | Path, source: str) -> bool:
 
 
 def _existing_files(value: str | Path | tuple[str | Path, ...]) -> Iterator[str]:
-    """Yield the existing files and folders that a path, a glob, or several of them name."""
+    """Yield the existing files and folders that one or several paths or globs name."""
     values = value if isinstance(value, tuple) else (value,)
     for each in values:
         text = str(each).removeprefix("file://")
@@ -297,7 +300,7 @@ def _existing_files(value: str | Path | tuple[str | Path, ...]) -> Iterator[str]
 
 @contextmanager
 def _warnings_as_notes(terminal: Terminal) -> Iterator[None]:
-    """Show the library's warnings as notes, and hide all others."""
+    """Show the warnings of suffice as notes, and hide all other warnings."""
 
     def show(
         message: Warning | str,

@@ -1,4 +1,4 @@
-"""Rows named on the command line, with the options that describe them."""
+"""Sources of rows or sums that are named on the command line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def load_model(path: Path) -> PredictorMixin:
 
 
 def require_method(fitted: PredictorMixin, method: str, path: Path, cure: str) -> Any:
-    """Return the model if it has the method; otherwise raise with advice."""
+    """Return the model; raise, with the advice ``cure``, unless it has the method."""
     if not hasattr(fitted, method):
         raise InvalidInputError(
             f"{path} holds the model {type(fitted).__name__}, which has no {method.strip('_')}: "
@@ -51,7 +51,7 @@ def require_method(fitted: PredictorMixin, method: str, path: Path, cure: str) -
 
 
 def load_moments(path: Path) -> suffice.Moments:
-    """Return the moments in a file, which may be a model."""
+    """Return the moments in a moments file or in a model file."""
     from suffice.persistence.load import read
 
     header, arrays = read(path)
@@ -62,7 +62,7 @@ def load_moments(path: Path) -> suffice.Moments:
 
 
 def load_sums(path: Path) -> suffice.Moments | suffice.CountSums:
-    """Return the sums in a file, of numbers or of counts; the file may be a model."""
+    """Return the sums of numbers or of counts in a file, which may be a model file."""
     from suffice.persistence.load import read
 
     header, arrays = read(path)
@@ -72,7 +72,7 @@ def load_sums(path: Path) -> suffice.Moments | suffice.CountSums:
 
 
 def refuse_target_of_sums(names: Sequence[str], target: str | None) -> None:
-    """Raise if the target is given, although each of the files holds sums."""
+    """Raise if the user names a target, but all files are files of sums."""
     if target is not None and all(Data(name).holds_sums for name in names):
         raise InvalidParameterError(
             f"{names[0]} holds sums, whose target is fixed: leave out --target"
@@ -80,7 +80,7 @@ def refuse_target_of_sums(names: Sequence[str], target: str | None) -> None:
 
 
 class ColumnOptions(TypedDict, total=False):
-    """The given options on columns; a key that is not an option is a type error."""
+    """The options on columns that are given on the command line."""
 
     target: str | None
     weight: str | None
@@ -94,16 +94,16 @@ class ColumnOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A source by name, the roles of its columns, and its text format."""
+    """The name of a source, with the roles of its columns and its text format."""
 
     name: str
     columns: ColumnOptions = field(default_factory=ColumnOptions)
-    # Given options by name: those of suffice.TextFormat, and table or query.
+    # Given options by name: parameters of suffice.TextFormat, and "table" or "query".
     reading: Mapping[str, Any] = field(default_factory=dict)
-    total: suffice.Moments | None = None  # the sums, if known already
-    # further files with the same columns, for example from a glob
+    total: suffice.Moments | None = None  # the sums of the source, if they are already known
+    # further files with the same columns, for example from a glob that the shell expands
     others: tuple[str, ...] = ()
-    # The notation of columns, if a model or sums store it.
+    # The notation of columns that a model or sums store.
     notations: Mapping[str, Notation] = field(default_factory=dict)
 
     @property
@@ -159,7 +159,7 @@ class Data:
 
     @property
     def holds_sums(self) -> bool:
-        """Whether this is a model or moments file, not rows."""
+        """Whether the source is a model or moments file, rather than rows."""
         if self.total is not None:
             return True
         files_of_sums = [name for name in (self.name, *self.others) if _holds_sums(Path(name))]
@@ -171,7 +171,7 @@ class Data:
         return bool(files_of_sums)
 
     def source(self) -> Source:
-        """Return the source, without deciding the roles of its columns."""
+        """Return the opened source, without deciding the roles of its columns."""
         from suffice.data.opening import open_source
 
         return open_source(self.names, self.text, self.table)
@@ -186,7 +186,7 @@ class Data:
     ) -> tuple[Source, Roles]:
         """Return the source and the roles of its columns, guessed unless the user names them.
 
-        ``why`` says why rows are needed, in case the user gives a file of sums. Without
+        ``why`` says why rows are needed, for the error if the user passes a file of sums. Without
         ``categories``, only numeric columns are used. Without ``allow_missing``, only complete rows
         are used.
         """
@@ -284,7 +284,7 @@ class Data:
         return sums
 
     def sums_in_file(self) -> suffice.Moments | suffice.CountSums:
-        """Return the known sums, or the sums in a file, of numbers or of counts."""
+        """Return the known sums, or the sums of numbers or counts in a file."""
         if self.total is not None:
             return self.total
         options = {*self.columns, *self.reading}
@@ -296,7 +296,7 @@ class Data:
         return load_sums(Path(self.name))
 
     def texts(self, text: str) -> Chunk:
-        """Return all labelled rows, with the text column among the kept columns."""
+        """Return all labelled rows in memory, with the text column among the kept columns."""
         from suffice.data.columns.guessing import require_two_labels
         from suffice.data.columns.roles import roles_for_texts
         from suffice.data.rereading import reading_again
@@ -329,9 +329,9 @@ class Data:
         allow_missing: bool = True,
         for_fitting: bool = False,
     ) -> Chunk:
-        """Return all usable rows, in memory.
+        """Return all usable rows in memory.
 
-        ``for_fitting`` requires two classes; for the other parameters see ``opened``.
+        With ``for_fitting``, two classes are required. ``opened`` describes the other parameters.
         """
         from suffice.data.columns.guessing import require_two_labels
         from suffice.data.rereading import reading_again
@@ -355,7 +355,7 @@ class Data:
 
 
 def _holds_sums(path: Path) -> bool:
-    """Return whether a file contains a model or sums, not rows."""
+    """Return whether a file contains a model or sums, rather than rows."""
     if path.suffix in (".moments", ".suffice"):
         return True
     if not (path.is_file() and zipfile.is_zipfile(path)):
@@ -369,7 +369,7 @@ def _can_ask() -> bool:
 
 
 def _ask_for_target(unknown: UnknownTargetError) -> str:
-    """Ask the user at a terminal for the target; raise if there is no terminal."""
+    """Ask the user for the target; raise unless the command runs in a terminal."""
     if not _can_ask():
         raise unknown
     question = f"{unknown.label}: which column holds the labels?"

@@ -15,7 +15,7 @@ from suffice.errors import InvalidInputError
 if TYPE_CHECKING:
     from suffice.evaluate.diagnostics.drift import Drift
 
-_MOST_CHANGES = 25  # rows of the table, largest changes first
+_MOST_CHANGES = 25  # limit on the rows of the table, which has the largest changes first
 _SHOWN = ("column", "what", "before", "after", "effect", "p_adjusted", "note")
 
 
@@ -51,7 +51,7 @@ def drift(terminal: Terminal, /, model: Path, data: Data, output: Path | None) -
 
 
 def _drift_of(terminal: Terminal, model: Path, data: Data) -> Drift:
-    """Return the drift of rows, read in bounded memory."""
+    """Return the drift between a model and rows, which are read in bounded memory."""
     from suffice.core.decision import classifier_of
     from suffice.data.columns.roles import roles_for_predicting
     from suffice.data.predict import notations_for

@@ -90,7 +90,7 @@ def fit_and_save(terminal: Terminal, data: Data, options: ModelOptions, output: 
 
 
 def _open_settings(estimator: PredictorMixin) -> list[str]:
-    """Return the settings that cross-validation has to choose."""
+    """Return the names of the settings that cross-validation has to choose."""
     return list(estimator.settings().open_settings) if hasattr(estimator, "settings") else []
 
 
@@ -171,7 +171,8 @@ def _report_fit(fitted: PredictorMixin, output: Path, terminal: Terminal) -> Non
         facts["rows"] = n_rows
         message = f"{fitted} fitted to {counted(n_rows, 'row')}, {classes}, {features}"
     if hasattr(fitted, "log_likelihood") and hasattr(fitted, "fit_moments"):
-        # some models have no likelihood from sums; complement naive Bayes has no likelihood
+        # Some models have no likelihood that sums determine; complement naive Bayes has none at
+        # all.
         with suppress(MissingStatisticsError, InvalidParameterError):
             facts["log_likelihood"] = fitted.log_likelihood()
     terminal.written(output, message, **facts)

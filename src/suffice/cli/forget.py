@@ -130,11 +130,11 @@ def _sums_of(
     target: str | None,
     terminal: Terminal,
 ) -> suffice.Moments:
-    """Return the sums that a file holds, or the sums of its rows over the columns of ``total``."""
+    """Return the sums in a file, or the sums of its rows over the columns of ``total``."""
     data = Data(part)
     if not data.holds_sums:
-        # a schema also fixes the levels of categories, and keeps columns that are constant in the
-        # part
+        # A schema also fixes the levels of categories, and columns that are constant in the part
+        # are kept.
         features = total.schema or total.feature_names
         notations = total.notations.common() if total.notations else {}
         data = Data(part, {"target": target, "features": features}, notations=notations)

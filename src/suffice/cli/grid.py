@@ -52,7 +52,7 @@ def grid(terminal: Terminal, /, data: Data, output: Path, headroom: int) -> None
 
 
 def grid_named(name: str) -> RoundingGrid | Literal["auto"]:
-    """Return the grid in a file that ``suffice grid`` wrote, or the word ``auto``."""
+    """Return the grid in a file that ``suffice grid`` has written, or the word ``auto``."""
     from suffice.core.moments.rounding_grid import RoundingGrid
 
     if name == "auto":

@@ -7,9 +7,9 @@ import click
 
 from suffice import __version__
 
-# Subcommands and the first lines of their help. They are repeated here so that ``suffice --help``
-# imports no subcommand; a test keeps the lines equal. Each subcommand is an object in a module of
-# the same name, with ``warm-up`` in ``warm_up``.
+# Subcommands, with the first lines of their help. The lines are repeated here so that ``suffice
+# --help`` imports no subcommand; a test keeps them equal. Each subcommand is an object in a module
+# of the same name; the module of ``warm-up`` is ``warm_up``.
 SECTIONS = {
     "Choose a classifier": {
         "report": "Write a page that says which classifier to use, how good it is, and why.",

@@ -85,7 +85,7 @@ def _point_out_copies(
     parts: Sequence[Sums],
     terminal: Terminal,
 ) -> None:
-    """Print a note on files with the same sums, and on models, whose training rows are added."""
+    """Print notes on files with the same sums, and on models, whose training rows are added."""
     first_files: dict[bytes, Path] = {}
     for file, part in zip(files, parts, strict=True):
         if part.counts.any():
@@ -100,7 +100,7 @@ def _point_out_copies(
 
 
 def _digest(sums: Sums) -> bytes:
-    """Return a digest that two sums share only if they are sums of the same rows."""
+    """Return a digest that is equal for two files only if they have sums of the same rows."""
     digest = sha256()
     arrays = [sums.classes, sums.counts, sums.weights]
     if isinstance(sums, suffice.CountSums):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from suffice.estimators.predictor import PredictorMixin
     from suffice.typing import Labels
 
-# functions, so that a class is imported only when it is needed
+# The values are functions, so that a class is imported only if it is needed.
 MODELS: Mapping[str, Callable[[], type[PredictorMixin]]] = {
     "lda": lambda: suffice.LDA,
     "qda": lambda: suffice.QDA,
@@ -46,7 +46,7 @@ MODELS: Mapping[str, Callable[[], type[PredictorMixin]]] = {
 
 
 def estimator_from_words(model: str, settings: Mapping[str, object]) -> Any:
-    """Return the unfitted estimator of a model, with parameters of its constructor."""
+    """Return the unfitted estimator with the name of a model, with the given parameters."""
     cls = MODELS[model]()
     parameters = list(inspect.signature(cls).parameters)
     for name in settings:
@@ -91,10 +91,10 @@ class ModelOptions:
     priors: tuple[str, ...]
     temperature: str | None
     reject: float | None
-    assignments: tuple[str, ...]  # NAME=VALUE given by --set
+    assignments: tuple[str, ...]  # values of --set, in the form NAME=VALUE
 
     def estimator(self) -> Any:
-        """Return the unfitted estimator without priors, because their labels are not known yet."""
+        """Return the unfitted estimator, without priors: the labels are not known yet."""
         named: dict[str, object] = {
             "covariance": self.covariance,
             "tied": self.tied,
@@ -128,7 +128,7 @@ def number_or_word(text: str | None) -> float | str | None:
 
 
 def parse_settings(texts: tuple[str, ...]) -> dict[str, object]:
-    """Return settings given as NAME=VALUE; a value is JSON, or else text."""
+    """Return settings given as NAME=VALUE; a value that is not JSON is text."""
     settings: dict[str, object] = {}
     for text in texts:
         name, mark, value = text.partition("=")

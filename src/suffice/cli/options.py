@@ -1,4 +1,4 @@
-"""Options shared by several subcommands, each in a section of ``--help``."""
+"""Options that several subcommands share, each in a section of ``--help``."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def option(
     required: bool = False,
 ) -> Decorator:
     """Declare an option with a value."""
-    # click treats default=None as a value, so an option without a default must not pass it
+    # click treats default=None as a value, so only options with a default may pass ``default``
     if default is None:
         return click.option(
             *names,
@@ -74,7 +74,7 @@ def option(
 
 
 def flag(*names: str, section: str, help: str, default: bool | None = False) -> Decorator:
-    """Declare an option without a value, or a pair such as ``--header/--no-header``."""
+    """Declare a flag, or a pair of flags such as ``--header/--no-header``."""
     is_flag = None if "/" in names[0] else True
     return click.option(
         *names,
@@ -129,7 +129,7 @@ def data_argument(
 ) -> Decorator:
     """Declare the argument DATA: a path, a glob, an address, - or a built-in dataset.
 
-    With ``nargs`` −1 it takes several files, because a shell expands an unquoted glob.
+    With ``nargs`` −1, the argument takes several files, because shells expand unquoted globs.
     """
     return click.argument(name, required=required, nargs=nargs, shell_complete=_complete_data)
 
@@ -139,7 +139,7 @@ def _complete_data(
     __: click.Parameter,
     incomplete: str,
 ) -> list[CompletionItem]:
-    """Return the built-in datasets and the files, for shell completion."""
+    """Return built-in datasets and files that complete a word in a shell."""
     from suffice.data.datasets import names
 
     items = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
@@ -319,7 +319,7 @@ def new_data(function: Function) -> Function:
 
 
 def _take_reading_options(options: dict[str, object]) -> dict[str, object]:
-    """Remove the reading options from all options, and return the given ones."""
+    """Remove the options on reading from ``options``, and return those that are given."""
     return _given(
         delimiter=options.pop("delimiter"),
         na_values=options.pop("na_values"),
@@ -340,7 +340,7 @@ def _given(**options: object) -> dict[str, object]:
 
 
 class OutputFile(click.Path):
-    """An output file, or the URL of an object if ``urls``."""
+    """The type of an option for an output file; with ``urls``, it may be a URL."""
 
     def __init__(self, *, urls: bool = False) -> None:
         super().__init__(path_type=Path, dir_okay=False)
@@ -435,5 +435,5 @@ def seed_option(section: str, help: str, default: int | None = 0) -> Decorator:
 
 
 def is_given(ctx: click.Context, name: str) -> bool:
-    """Return whether an option was given on the command line."""
+    """Return whether the user gave an option on the command line."""
     return ctx.get_parameter_source(name) is not ParameterSource.DEFAULT

@@ -34,17 +34,17 @@ if TYPE_CHECKING:
     from suffice.typing import SklearnClassifier
 
 FOLDS = 10
-# parameters of figures that the command sets itself
+# parameters of figures that the command passes, so that users cannot set them
 _FILLED_IN = ("source", "estimator", "X", "y", "sample_weight", "theme", "ax")
 
 
 @dataclass(frozen=True, slots=True)
 class FigureKind:
-    """A figure of ``suffice.plots``, and its kind of input."""
+    """A figure of ``suffice.plots``, and what it is drawn from."""
 
     drawn_from: Literal["rows", "model", "errors"]
     shows: str  # the end of the first line of the function's docstring
-    # returns the function; imports matplotlib when called
+    # returns the function that draws the figure; the import of matplotlib waits until the call
     function: Callable[[], Callable[..., Any]]
 
 
@@ -202,7 +202,7 @@ def plot(
     _check_settings(kind, parameters, settings)
     arguments = _arguments(kind, model, data)
     if "y" not in parameters:
-        arguments = arguments[:2]  # without the labels
+        arguments = arguments[:2]  # this figure takes no labels
     drawn = draw(*arguments, theme=theme, **settings)
     first_axes = drawn.flat[0] if hasattr(drawn, "flat") else drawn
     style = style_of("dark" if theme == "dark" else "light")
@@ -215,7 +215,7 @@ def plot(
 
 
 def _caption(kind: str, model: str, data: Data) -> str:
-    """Return a caption: the model, the rows, and whether they were held out."""
+    """Return a caption with the model, the rows, and whether the rows were held out."""
     drawn_from = KINDS[kind].drawn_from
     if drawn_from == "rows":
         return f"rows of {data.name}"
@@ -231,7 +231,7 @@ def _check_settings(
     parameters: Mapping[str, inspect.Parameter],
     settings: Collection[str],
 ) -> None:
-    """Raise unless the settings are parameters of the figure, and none is missing."""
+    """Raise if a setting is not a parameter of the figure, or if a required one is missing."""
     free = [name for name in parameters if name not in _FILLED_IN]
     for name in settings:
         if name not in free:

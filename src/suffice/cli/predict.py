@@ -116,7 +116,7 @@ def predict(
         )
         raise click.UsageError(msg)
     if output is not None:
-        sink_of(output)  # raise for an unknown extension before any work is done
+        sink_of(output)  # raises for an unknown extension before any work is done
     classifier = load_classifier(model)
     if not classifier.has_density and is_given(click.get_current_context(), "outlier_rate"):
         raise InvalidParameterError(
@@ -150,7 +150,7 @@ def _sink(
     *,
     escape_formulas: bool,
 ) -> Path | str | Callable[[pl.LazyFrame], object]:
-    """Return the output for predictions; if asked, formula-like texts are escaped."""
+    """Return the sink of the predictions, which may escape texts that look like formulas."""
     if not escape_formulas:
         return write_to_standard_output if output is None else output
     from suffice.data.formats.writing import with_escaped_formulas, write_table

@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from suffice.present.report.findings import ReportSettings
     from suffice.present.report.new_rows import NewRows
 
-ROW = "\0row"  # name of the column of row numbers, which no data column has
-_LARGE_FILE = 1 << 24  # for larger files, threads share the fits, not processes
+ROW = "\0row"  # name of the column of row numbers, which cannot be the name of a data column
+_LARGE_FILE = 1 << 24  # for larger files, fits are shared by threads instead of processes
 _HELPER_MODULES = ("suffice.evaluate.comparison.judging", "sklearn.ensemble", "sklearn.svm")
 
 
 def start_helpers(data: Data) -> None:
-    """Start worker processes, which import modules while this process reads rows."""
+    """Start worker processes in the block, which import modules while this process reads rows."""
     from suffice.selection.processes import worker_processes
 
     path = Path(data.name)
@@ -131,14 +131,14 @@ def report(
         written = _written_report(data, request, output, terminal)
         _print_answer(written, terminal)
         return
-    # here, several files are several tables, not parts of one
+    # unlike in other commands, several files are several tables, not parts of one table
     tables = [replace(data, name=name, others=()) for name in (data.name, *data.others)]
     _write_reports(tables, request, output, terminal)
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """The options that apply to every table."""
+    """Options that apply to every table."""
 
     settings: ReportSettings
     groups: str | None
@@ -163,8 +163,8 @@ def _written_report(
     output: Path | None,
     terminal: Terminal,
 ) -> _Written:
-    """Return the report of one table, after writing its page and its model."""
-    # imported late, so that a program can replace ``build.report_of`` to keep the reports
+    """Write the page and the model of one table, and return its report."""
+    # imported as a module, so that a program can replace ``build.report_of`` and keep the reports
     from suffice.present.report import build
     from suffice.present.report.usage import Provenance
 
@@ -236,7 +236,7 @@ def _write_reports(
 
 
 def _reading_code(data: Data, table: DocumentedTable) -> str | None:
-    """Return Python code that reads X and y; None if reading needs options."""
+    """Return Python code that reads X and y; None if the code would need reading options."""
     if data.reading or data.weight is not None:
         return None
     has_gaps = any(profile.empty.any() for profile in table.profiles)
@@ -288,7 +288,7 @@ def _is_read_alike(path: Path, missing: list[str], table: DocumentedTable) -> bo
 
 
 def _spellings_of_missing_values(path: Path) -> list[str]:
-    """Return the cells of a CSV file that mean a missing value, such as "NA"; not empty cells."""
+    """Return the spellings of missing values in a CSV file, such as "NA", without empty cells."""
     import polars as pl
 
     from suffice.data.options import NA_VALUES
@@ -304,7 +304,7 @@ def _spellings_of_missing_values(path: Path) -> list[str]:
 
 
 def _format_of(page: Path) -> str:
-    """Return the format for the extension of a page."""
+    """Return the format of a page, which its extension gives."""
     from suffice.present.report.build import FORMATS
 
     page_format = FORMATS.get(page.suffix.lower())
@@ -315,7 +315,7 @@ def _format_of(page: Path) -> str:
 
 
 def _command_line() -> str:
-    """Return the command line without local folders and passwords, since the page may be shared."""
+    """Return the command line without folders and passwords, because the page may be shared."""
     typed = click.get_current_context().meta["command_line"]
     words = [re.sub(r"^(--?[\w-]+=)?[/~].*/", r"\1", word) for word in shlex.split(typed)]
     return without_passwords(shlex.join(words))
@@ -338,7 +338,7 @@ def _print_answer(written: _Written, terminal: Terminal) -> None:
 
 
 def _wrapped(sentence: str) -> str:
-    """Return a sentence as lines that fit the terminal; one line for a pipe."""
+    """Return a sentence as lines that fit the terminal; for a pipe, as one line."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     return wrapped_at(sentence, width)
 
@@ -350,7 +350,7 @@ def wrapped_at(sentence: str, width: int | None) -> str:
 
 
 def _stem(name: str) -> str:
-    """Return the file name stem for the page of a file, a glob or standard input."""
+    """Return the stem of the page's file name, from the name of a file, a glob or "-"."""
     stem = "stdin" if name == "-" else Path(name).stem
     return "".join(c if c.isalnum() or c in "-_." else "_" for c in stem) or "data"
 
@@ -358,9 +358,9 @@ def _stem(name: str) -> str:
 def _documented_table(
     data: Data, name: str, groups: str | None, time: str | None
 ) -> tuple[DocumentedTable, Notations | None]:
-    """Return the rows with their names, and the notations of numbers and dates in their file.
+    """Return the documented table, and the notation of numbers and dates in its file.
 
-    Notes on what is left out also go on the page.
+    Notes on columns and rows left out also go on the page.
     """
     import numpy as np
 
@@ -373,7 +373,7 @@ def _documented_table(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         source, roles = data.opened("a report needs rows", groups or time)
-        # loading merges rare levels, but each of them may be a group
+        # loading merges rare levels, but each rare level may be a group
         categories = roles.schema.categories if roles.schema else ()
         texts = [column.name for column in categories if is_name_of_groups(column.name)]
         chunk = load_rows(source, roles, ROW, groups or time, texts)
@@ -403,7 +403,7 @@ def _documented_table(
 
 
 def _as_note(message: str, file: str) -> str:
-    """Return a warning without its code and without the folder of the file, for the page."""
+    """Return a warning for the page, without its code and without the folder of the file."""
     without_code = re.sub(r" \[SF\d+\]$", "", message)
     return without_code.replace(file, Path(file).name)
 

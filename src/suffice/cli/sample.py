@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from suffice.core.decision.classifier import Classifier
 
-_BATCH = 100_000  # rows drawn at a time
+_BATCH = 100_000  # number of rows drawn at a time
 
 
 @subcommand(
@@ -93,7 +93,7 @@ def sample(
 
 
 class Draws(NamedTuple):
-    """The source of draws: a model, and one of its classes or all."""
+    """What rows are drawn from: a model, and all of its classes or one."""
 
     classifier: Classifier
     label_column: str
@@ -111,7 +111,7 @@ def _lazy_table(draws: Draws, number: int, seed: int | None) -> pl.LazyFrame:
         for start in range(0, number, _BATCH):
             yield _frame(draws, min(_BATCH, number - start), rng)
 
-    # one row shows the types of the columns
+    # a single row shows the types of the columns
     schema = _frame(draws, 1, np.random.default_rng(0)).schema
     return register_io_source(frames, schema=schema)
 
@@ -123,12 +123,12 @@ def _frame(draws: Draws, number: int, rng: np.random.Generator) -> pl.DataFrame:
     classifier = draws.classifier
     rows, labels = classifier.sample(number, rng, draws.one_class)
     columns: dict[str, Any]
-    if isinstance(rows, dict):  # columns with different types
+    if isinstance(rows, dict):  # mixed rows are columns by name
         columns = rows
     else:
         names = classifier.feature_names or [f"x{j}" for j in range(rows.shape[1])]
         columns = dict(zip(names, rows.T, strict=True))
-    # without this, polars would guess the type of a text column from its values
+    # otherwise polars would guess the type of a text column from its values
     texts = {name: pl.String for name, column in columns.items() if column.dtype.kind in "OU"}
     lists = {name: column.tolist() for name, column in columns.items()}
     lists[draws.label_column] = labels.tolist()

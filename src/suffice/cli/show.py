@@ -22,7 +22,7 @@ _MOST_ROWS = 32  # largest number of rows of a table
 
 Header = Mapping[str, Any]
 Arrays = Mapping[str, "Array"]
-Table = tuple[list[str], list[list[object]]]  # column names, and rows
+Table = tuple[list[str], list[list[object]]]  # names of the columns, and rows
 
 
 @subcommand("suffice show iris.suffice", "suffice show all.moments --json")
@@ -90,9 +90,9 @@ def _description(file: Path, header: Header, arrays: Arrays, *, stated: bool) ->
 
         lines.append(
             " ".join(repr(unfitted(header)).split())
-        )  # settings that are not defaults
+        )  # only the settings that are not defaults
     lines.append(", ".join(_facts(header, stated=stated)))
-    if "storage" in header:  # the table shows the classes
+    if "storage" in header:  # in this case, the table shows the classes
         return lines
     from suffice.core.text.lists import listed
 
@@ -123,7 +123,7 @@ def _facts(header: Header, *, stated: bool) -> list[str]:
 
 
 def _members(header: Header, arrays: Arrays) -> list[str]:
-    """Return a line for each model of an average, the largest weight first."""
+    """Return a line for each model of an average, beginning with the largest weight."""
     from suffice.persistence.averages import views_in
 
     views = views_in(header, arrays)
@@ -141,7 +141,7 @@ def _members(header: Header, arrays: Arrays) -> list[str]:
 
 
 def _class_table(moments: suffice.Moments, *, stated: bool) -> Table:
-    """Return a table with a column per class: rows and weight or prior, and means."""
+    """Return a table with a column for each class: number of rows, weight or prior, means."""
     names = moments.feature_names or [f"x{j}" for j in range(moments.n_features)]
     rows: list[list[object]] = [
         ["rows", *moments.counts.tolist()],
@@ -157,7 +157,7 @@ def _class_table(moments: suffice.Moments, *, stated: bool) -> Table:
 
 
 def _means(moments: suffice.Moments) -> list[list[float | None]]:
-    """Return the means (K, d), with None where a class has no rows."""
+    """Return the means (K, d), with None for classes without rows."""
     means: list[list[float | None]] = moments.means.tolist()
     for k, count in enumerate(moments.counts):
         if not count:
@@ -182,12 +182,12 @@ def _coefficient_table(header: Header, arrays: Arrays, coef: Array, intercept: A
 
 
 def _coefficient(value: float) -> str:
-    """Return a coefficient with enough digits to check a prediction."""
+    """Return a coefficient as text, with enough digits to check a prediction."""
     return number(value, 6)
 
 
 def _shortened(first: str, labels: Sequence[object], rows: list[list[object]]) -> Table:
-    """Return a table with a column per label, truncated if it would be hard to read."""
+    """Return a table with a column for each label, without columns and rows beyond a limit."""
     columns = [first, *(str(label) for label in labels[:_MOST_CLASSES])]
     shown = [row[: 1 + _MOST_CLASSES] for row in rows[:_MOST_ROWS]]
     if len(labels) > _MOST_CLASSES:

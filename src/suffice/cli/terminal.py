@@ -1,4 +1,4 @@
-"""Output of a command: results, notes, errors, tables and figures."""
+"""Print and write the output of a command: results, notes, errors, tables and figures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Terminal:
 
     quiet: bool = False
     json: bool = False
-    # numbers of columns and rows left out; None if the command does not fit or sum rows
+    # numbers of columns and rows left out; None if the command does not report them
     unused: dict[str, int] | None = None
 
     def note(self, text: str) -> None:
@@ -50,13 +50,14 @@ class Terminal:
         click.echo(f"suffice: {printable(text)}", err=True)
 
     def result(self, document: Mapping[str, object], text: str | None = None) -> None:
-        """Print a result: as JSON if asked for, otherwise as text."""
+        """Print a result as text or, if the user asks for it, as JSON."""
         if self.json:
             content = dict(document)
             if self.unused is not None:
                 content["not_used"] = self.unused
             line = json.dumps(json_value(content), ensure_ascii=False, allow_nan=False)
-            _print(CONTROL.sub(_escape, line))  # control characters could control the terminal
+            # control characters in the data could change the terminal
+            _print(CONTROL.sub(_escape, line))
         elif text is not None:
             _print(printable(text))
 
@@ -82,7 +83,7 @@ class Terminal:
 
     @contextmanager
     def progress(self, unit: str) -> Iterator[Progress]:
-        """Show progress, and the speed at the end."""
+        """Show a progress bar in the block, and the speed at its end."""
         from suffice.core.progress import Progress
 
         with Progress(False if self.quiet else None, unit=unit) as progress:
@@ -92,7 +93,7 @@ class Terminal:
 
     @contextmanager
     def working(self, task: str) -> Iterator[None]:
-        """Show on a terminal how long a task of unknown length has been running."""
+        """Show in a terminal, in the block, how long a task of unknown length has been running."""
         if self.quiet or not sys.stderr.isatty():
             yield
             return
@@ -113,7 +114,7 @@ class Terminal:
             yield
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """Print a table, with text on the left and numbers on the right, unless JSON is wanted."""
+        """Print a table with left-aligned text and right-aligned numbers, unless JSON is wanted."""
         if self.json:
             return
         from rich.console import Console
@@ -124,7 +125,7 @@ class Terminal:
             line = [_printable_cell(cell) for cell in row]
             lines.append(line)
         console = Console(file=sys.stdout, highlight=False, markup=False)
-        # print to a buffer first, because sys.stdout would be flushed line by line
+        # rich prints to a buffer first, because it would flush sys.stdout after every line
         text = io.StringIO()
         printer = Console(
             file=text,
@@ -139,8 +140,8 @@ class Terminal:
 
 
 def _print(line: str) -> None:
-    """Print a line of the result; output to a pipe is buffered and written at once."""
-    # Then a reader such as head, which closes after the first line, gets the whole result.
+    """Print a line of the result; output to a pipe stays in a buffer until the end."""
+    # So a reader such as head, which closes the pipe after a line, still gets the whole result.
     if sys.stdout.isatty():
         click.echo(line)
     else:
@@ -159,7 +160,7 @@ FIGURE_FORMATS = (".pdf", ".png", ".svg")
 
 
 def check_figure(path: Path | None) -> None:
-    """Raise for an unknown figure format before any work is done; no window is opened."""
+    """Raise for an unknown figure format before any work is done; open no window for figures."""
     if path is None:
         return
     if path.suffix not in FIGURE_FORMATS:
@@ -171,10 +172,11 @@ def check_figure(path: Path | None) -> None:
 
 
 def write_figure(figure: FigureBase, path: Path, background: str = "white") -> None:
-    """Write a figure atomically, in the format of its extension."""
+    """Write a figure in the format that the extension gives, completely or not at all."""
     from suffice.persistence.archive import replacing
 
-    whole: Any = figure  # axes lie in a Figure, which has savefig, or in a SubFigure
+    # axes belong to a Figure, which has savefig, or to a SubFigure, which has not
+    whole: Any = figure
     with replacing(path) as file:
         whole.savefig(
             file, format=path.suffix.removeprefix("."), dpi=160, facecolor=background
@@ -187,7 +189,7 @@ def write_table(
     terminal: Terminal,
     n_rows: int,
 ) -> None:
-    """Write a table to a file, by its extension, or to standard output as CSV or JSON."""
+    """Write a table to a file in the format of its extension, or to standard output."""
     from suffice.data.formats import writing
 
     if output is not None:

@@ -1,4 +1,4 @@
-"""Names for pages whose default name is taken."""
+"""Find a free name for a page whose default name exists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from suffice.cli.terminal import Terminal
 
 
 def unused_path(path: Path, terminal: Terminal) -> Path:
-    """Return the path, or a numbered path if it exists, with a note to the user."""
+    """Return the path, or a numbered path if the path exists; a note tells the user."""
     if not path.exists():
         return path
     unused = next(other for other in _numbered(path) if not other.exists())

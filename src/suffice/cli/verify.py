@@ -71,7 +71,7 @@ def verify(
 def _sums(
     name: str, stated: Receipt, target: str | None, terminal: Terminal
 ) -> suffice.Moments:
-    """Return the sums of rows, or the sums in a moments file, on the grid of the receipt."""
+    """Return the sums of rows, or the sums in a moments file, on the receipt's grid."""
     data = Data(name)
     if data.holds_sums:
         return load_moments(Path(name))

@@ -11,7 +11,7 @@ from suffice.cli.terminal import Terminal
 if TYPE_CHECKING:
     from suffice.typing import Array
 
-_ROWS = 30_000  # enough rows that the compiled loops are used
+_ROWS = 30_000  # number of rows that is large enough for the compiled loops
 
 
 @subcommand("suffice warm-up", "NUMBA_CACHE_DIR=/opt/cache suffice warm-up")
@@ -36,7 +36,7 @@ def warm_up(terminal: Terminal, /) -> None:
 
 
 def _use_everything() -> None:
-    """Collect sums, fit models and predict, on rows with every layout."""
+    """Collect sums, fit models and predict, with rows in every memory layout."""
     import numpy as np
 
     rng = np.random.default_rng(0)
