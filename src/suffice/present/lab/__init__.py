@@ -1,7 +1,7 @@
-"""The lab: one page of plain JavaScript to try classifiers, as a file or served.
+"""The lab: a page of plain JavaScript for trying classifiers, as a file or served.
 
-``page`` holds the JavaScript modules, the template and the style. ``joining`` joins the modules to
-one script, and ``server`` serves the page. This package may import every package except
+``page`` has the JavaScript modules, the template and the style. ``joining`` joins the modules to
+one script, and ``server`` serves the page. The package may import every package except
 ``suffice.cli`` and the reports.
 """
 
@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from suffice.present.lab.joining import join_modules
 
-#: JavaScript modules; each may import from earlier ones.
+#: JavaScript modules of the page, each of which may import from earlier modules.
 MODULES = (
     "linalg",
     "gaussian",
@@ -41,7 +41,7 @@ MODULES = (
 
 
 class ServerInfo(TypedDict):
-    """Data embedded in a served page: the path for requests to Python, and the first table."""
+    """Data that a served page contains: the path for requests to Python, and the first table."""
 
     at: str
     table: object
@@ -51,7 +51,7 @@ def page(server: ServerInfo | None = None) -> str:
     """Return the lab as one HTML page without external resources."""
     scenes = json.loads(_page_file("scenes.json"))
     script = join_modules({name: _page_file(f"{name}.js") for name in MODULES})
-    # the page allows its own script, by its hash, and no other script
+    # by this hash, the page allows its own script, and no other
     digest = hashlib.sha256(script.encode()).digest()
     environment = Environment(
         autoescape=True,
@@ -76,5 +76,5 @@ def _page_file(name: str) -> str:
 
 
 def _embedded_json(document: object) -> Markup:
-    """Return JSON that cannot close the HTML element around it."""
+    """Return JSON for an HTML element, without characters that could close the element."""
     return Markup(json.dumps(document, ensure_ascii=False).replace("<", "\\u003c"))

@@ -1,9 +1,9 @@
-"""JavaScript modules joined to one script, which a page can embed."""
+"""Join JavaScript modules to one script, which a page can embed."""
 
 import re
 from collections.abc import Mapping
 
-# import { a, b as c } from "./name.js"; the braces may span several lines
+# import { a, b as c } from "./name.js"; the part in braces may span several lines
 _IMPORT = re.compile(
     r'^import\s*\{(?P<names>[^}]*)\}\s*from\s*"\./(?P<module>\w+)\.js";', re.M
 )
@@ -13,7 +13,7 @@ _LEFT_OVER = re.compile(r"^(?:import|export)\b.*", re.M)
 
 
 def join_modules(sources: Mapping[str, str]) -> str:
-    """Return a script that runs modules in order; each may import from earlier ones.
+    """Return a script that runs modules in order; each may import from earlier modules.
 
     Every module becomes a function that returns the module's exports, so that modules do not share
     other names.
@@ -21,8 +21,8 @@ def join_modules(sources: Mapping[str, str]) -> str:
     Raises
     ------
     ValueError
-        If a module imports a name that no earlier module exports, or uses imports or exports
-        other than named ones at the beginning of a line.
+        If a module imports a name that no earlier module exports, or if an import or export is not
+        a named one at the beginning of a line.
     """
     exports: dict[str, list[str]] = {}
     parts = ['"use strict";']

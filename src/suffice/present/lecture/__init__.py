@@ -1,7 +1,7 @@
 """A lecture on the user's own table: LDA and logistic regression on one HTML page.
 
-``page`` holds the template. This package may import every package but ``suffice.cli``, the
-reports and the lab.
+``page`` has the template. The package may import every package except ``suffice.cli``, the reports
+and the lab.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from suffice.evaluate.comparison import compare
 from suffice.present.plots.posteriors import posterior_line
 from suffice.typing import Labels, RowsLike
 
-MOST_FEATURES = 12  # a larger covariance matrix is not shown
+MOST_FEATURES = 12  # with more features, the covariance matrix is not shown
 MOST_PAIRS = 10
 
 
@@ -67,7 +67,7 @@ class Lecture:
     coefficients: LectureTable  # w of LDA and of logistic regression
     generative_figure: str  # SVG, encoded in base64
     discriminative_figure: str
-    fit_of_logistic: str  # how the solver found the weights
+    fit_of_logistic: str  # a sentence on how the solver found the weights
     sides: LectureTable  # comparison of generative and discriminative models
 
     def html(self) -> str:
@@ -82,7 +82,7 @@ class Lecture:
 
 
 def lecture(X: RowsLike, y: Labels, title: str, cv: int = 10) -> Lecture:
-    """Return LDA and logistic regression on the same numbers, and their comparison.
+    """Return the lecture: LDA and logistic regression on the same numbers, compared.
 
     Errors and log-losses are measured on held-out rows in ``cv`` folds.
     """
@@ -116,7 +116,9 @@ def lecture(X: RowsLike, y: Labels, title: str, cv: int = 10) -> Lecture:
 def _logistic(X: RowsLike, y: Labels) -> LogisticRegression:
     """Return the maximum-likelihood fit, or a fit with penalty 1 if the classes are separable."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SeparationWarning)  # the page reports it
+        warnings.simplefilter(
+            "ignore", SeparationWarning
+        )  # the page itself reports separation
         return LogisticRegression(l2=0).fit(X, y)
 
 
@@ -149,7 +151,7 @@ def _covariance(lda: LDA, names: tuple[str, ...]) -> LectureTable | None:
 
 
 def _boundaries(lda: LDA) -> tuple[Boundary, ...]:
-    """Return hyperplanes, positive where the later class is more probable, like ``coef_``."""
+    """Return the hyperplanes between classes; positive values favour the later class."""
     found = []
     for second, first in list(combinations(lda.classes_, 2))[:MOST_PAIRS]:
         plane = lda.boundary(first, second)

@@ -1,7 +1,7 @@
-"""Figures drawn with matplotlib; ``suffice.plots`` lists the public ones.
+"""Figures drawn with matplotlib; ``suffice.plots`` lists the public functions.
 
-Each figure has a function that opens a ``Canvas`` (``canvas.py``), draws on it and returns the
-matplotlib axes. Result objects of other packages draw themselves with the functions in
-``results.py``, ``comparisons.py``, ``tuning.py`` and ``paths.py``. This package may import every
-package except ``cli``.
+Each figure has a function that opens a ``Canvas`` (``canvas.py``), draws on the canvas, and returns
+the matplotlib axes. The ``plot`` methods of results call the functions in ``results.py``,
+``comparisons.py``, ``tuning.py`` and ``paths.py``. The package may import every package except
+``cli``.
 """

@@ -1,4 +1,4 @@
-"""Axes with a style: opened before drawing, and labelled afterwards."""
+"""Open axes with a style, draw on them, and label them."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,26 +22,26 @@ from suffice.typing import Array, LabelsLike
 
 SIZE = (5.6, 3.9)  # inches, legend included
 SIZE_3D = (6.0, 4.4)
-MOST_ENTRIES = 12  # largest number of entries of a legend
-LONGEST_NAME = 52  # largest number of letters of a name next to an axis
+MOST_ENTRIES = 12  # most entries of a legend
+LONGEST_NAME = 52  # most letters of a name next to an axis
 GAP = 0.1  # space below a strip, in inches
-NO_HANDLE = Line2D([], [], linestyle="none")  # handle of a legend entry without a symbol
+NO_HANDLE = Line2D([], [], linestyle="none")  # handle for a legend entry without a symbol
 Entry: TypeAlias = tuple[Artist, str]  # a legend entry: handle and name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Canvas:
-    """Axes, their style, and the looks of the classes."""
+    """Axes with a style, and with a colour and marker for each class."""
 
     ax: Axes
     style: Style
-    looks: tuple[Look, ...] = ()  # looks of the classes, by class code
+    looks: tuple[Look, ...] = ()  # look (colour and marker) of each class, by class code
     is_new: bool = False  # whether the figure was created for this drawing
     has_legend: bool = True
 
     @property
     def ax_3d(self) -> Any:
-        """The same axes, typed for 3-D methods, for which matplotlib has no types."""
+        """The axes with the type ``Any``, because matplotlib has no types for 3-D methods."""
         return self.ax
 
     def resize(self, width: float, height: float) -> None:
@@ -50,7 +50,7 @@ class Canvas:
             self.ax.figure.set_size_inches(width, height)
 
     def name_axes(self, x: str, y: str | None = None, z: str | None = None) -> None:
-        """Set the axis labels; dollar signs are not treated as mathematics."""
+        """Set the axis labels; dollar signs are drawn as such, not as mathematics."""
         self.ax.set_xlabel(_short(x), parse_math=False)
         if y is not None:
             self.ax.set_ylabel(_short(y), parse_math=False)
@@ -70,7 +70,7 @@ class Canvas:
         zorder: float = 2,
         clip_on: bool = True,
     ) -> Line2D:
-        """Draw a curve of class k in its colour; dashes distinguish more than two classes."""
+        """Draw a curve in the colour of class k; dashes tell more than two classes apart."""
         look = self.looks[k]
         if linestyle is None:
             linestyle = look.dashes if len(self.looks) > 2 else "-"
@@ -100,7 +100,7 @@ class Canvas:
         alpha: float | None = None,
         label: str | None = None,
     ) -> Line2D:
-        """Draw one or several dots with edges in the page's colour; return their handle."""
+        """Draw dots with edges in the colour of the page, and return their handle."""
         (dots,) = self.ax.plot(
             x,
             y,
@@ -117,7 +117,7 @@ class Canvas:
         return dots
 
     def strip_above(self, height: float, title: str) -> Axes:
-        """Return small axes above these axes, ``height`` inches high, with a shared x axis."""
+        """Return small axes above the axes, ``height`` inches high, with the same x axis."""
         inches = self.ax.figure.dpi_scale_trans + ScaledTranslation(
             0,
             1,
@@ -133,7 +133,7 @@ class Canvas:
         return strip
 
     def legend(self, entries: Sequence[Entry], title: str | None = None) -> None:
-        """Draw a legend if ``legend`` is set, next to the axes if there is room."""
+        """Draw a legend, next to the axes if there is room, unless ``legend`` is False."""
         if not self.has_legend:
             return
         has_layout = self.ax.figure.get_layout_engine() is not None
@@ -155,7 +155,7 @@ class Canvas:
         _write_as_is(legend)
 
     def entries(self, *, lines: bool = False) -> list[Entry]:
-        """Return legend entries of the classes, as markers or lines; only some of many classes."""
+        """Return legend entries for the classes, or for some of many, as markers or lines."""
         shown = self.looks
         if len(shown) > MOST_ENTRIES:
             shown = shown[: MOST_ENTRIES - 1]
@@ -208,12 +208,12 @@ def _handles(entries: Sequence[Entry]) -> list[Artist]:
 
 
 def _names(entries: Sequence[Entry]) -> list[str]:
-    # matplotlib hides names that start with an underscore; a thin space before it prevents this
+    # matplotlib hides names that begin with an underscore, unless a space precedes it
     return [f"\u2009{name}" if name.startswith("_") else name for _, name in entries]
 
 
 def _write_as_is(legend: Legend) -> None:
-    """Write dollar signs in names as such, not as mathematics."""
+    """Draw dollar signs in names as such, not as mathematics."""
     for text in legend.get_texts():
         text.set_parse_math(False)
 
@@ -271,7 +271,7 @@ def canvas_grid(
     sharey: bool = False,
     width_ratios: Sequence[float] | None = None,
 ) -> Iterator[Array]:
-    """Yield an array of canvases with the given shape, in a new figure."""
+    """Yield an array of canvases of the given shape, in a new figure."""
     style = style_of(theme)
     looks = looks_of(classes)
     n_rows, n_columns = shape

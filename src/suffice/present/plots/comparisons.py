@@ -21,13 +21,14 @@ COMPARISON_WIDTH = 7.6  # inches
 MODEL_HEIGHT = 0.3  # inches for each model
 LONGEST_NAME = 30  # letters
 LEARNING_CURVE_SIZE = (8.2, 3.7)  # inches
-# Largest log-loss shown, relative to the smallest one; with few rows, some are very large.
+# Largest log-loss shown, relative to the smallest. With few rows, some log-losses are very large.
 LARGEST_RATIO = 200
 
 
 def comparison_figure(result: Comparison, theme: Theme) -> Array:
-    """Return two axes: the error of each model with its interval, and its log-loss."""
-    # sorted by error; coloured if not significantly different from the recommended model
+    """Return two axes, with the error and its interval, and with the log-loss, of each model."""
+    # Models are sorted by error. The colour shows whether a model differs significantly from the
+    # recommended one.
     models = [row for row in result.rows() if not row["failure"]]
     names = shortened([row["model"] for row in models], LONGEST_NAME)
     size = (COMPARISON_WIDTH, 1.25 + MODEL_HEIGHT * len(models))
@@ -72,7 +73,7 @@ def _draw_log_loss(canvas: Canvas, position: int, row: Row, colour: str) -> None
         )
         return
     standard_error = np.nan_to_num(row["log_loss_se"], posinf=0.0)
-    # an error bar cannot reach zero on a logarithmic axis, so it ends at a tenth of the loss
+    # On a logarithmic axis, an error bar cannot reach zero. It ends at a tenth of the loss.
     low = max(loss - standard_error, loss / 10)
     _draw_bar(canvas, position, low, loss, loss + standard_error, colour)
 
@@ -90,7 +91,7 @@ def _draw_bar(
 
 
 def _write_colours(canvas: Canvas, is_alike: str) -> None:
-    """Write the meaning of the two colours above the figure."""
+    """Write what the two colours mean above the figure."""
     style = canvas.style
     same = Line2D([], [], color=style.accent, marker="o", markersize=6)
     different = Line2D([], [], color=style.soft, marker="o", markersize=6)
@@ -116,7 +117,7 @@ def _number_logs(axis: Axis) -> None:
 
 
 def learning_curve_figure(result: LearningCurve, theme: Theme) -> Array:
-    """Return two axes: error and log-loss by the number of rows, bands of one standard error."""
+    """Return two axes, with error and log-loss over the number of rows, ± a standard error."""
     names = [curve.name for curve in result.curves]
     with canvas_grid(theme, LEARNING_CURVE_SIZE, (1, 2), names) as canvases:
         error, loss = canvases[0]
@@ -173,7 +174,7 @@ def _curve_entries(canvas: Canvas, result: LearningCurve) -> list[Entry]:
 
 
 def _dashes(*, generative: bool) -> Literal["-", "--"]:
-    """Return a solid line for generative models, and dashes for discriminative ones."""
+    """Return the line style: solid for generative models, dashed for discriminative models."""
     return "-" if generative else "--"
 
 
@@ -208,7 +209,7 @@ def _range_of_means(result: LearningCurve, metric: str) -> tuple[float, float]:
 
 
 def _spaced(positions: Floats) -> list[int]:
-    """Return positions with enough space for numbers next to them; the last one is included."""
+    """Return the last position and others with enough space for their numbers."""
     least = (positions[-1] - positions[0]) / 7
     kept = [len(positions) - 1]
     for i in range(len(positions) - 2, -1, -1):

@@ -25,12 +25,12 @@ from suffice.typing import Codes, Flags, Floats, LabelsLike, RowsLike, SklearnCl
 
 FEWEST_BARS = 8
 MOST_BARS = 50
-DRAWS = 4000  # number of simulated rows that set the window if the caller passes no rows
+DRAWS = 4000  # number of simulated rows that determine the window if the caller passes no rows
 SEPARATION_SAMPLE = 2000  # number of simulated rows used to rank the features
 
 
 class DensityModel(Protocol):
-    """A model with a density for each class, such as Gaussians and their mixtures."""
+    """A model with a density for each class."""
 
     @property
     def priors(self) -> Floats: ...
@@ -52,8 +52,8 @@ def class_densities(
 ) -> Axes:
     """Return axes with the density of each class over one feature.
 
-    With few classes, rows are shown as histograms of the same area behind the curves and as ticks
-    below. Other features are integrated out.
+    All other features are integrated out. With few classes, rows are shown as histograms behind the
+    curves, with the same areas, and as ticks below the curves.
     Duda, Hart & Stork (2001), *Pattern Classification*, section 2.1.
 
     Parameters
@@ -61,14 +61,14 @@ def class_densities(
     estimator : fitted classifier
         A suffice classifier with densities.
     X : array or frame (n, d), optional
-        Rows that set the window; by default rows simulated from the model.
+        Rows that determine the window; by default rows simulated from the model.
     y : array (n,), optional
         Labels of the rows.
     feature : name or index, optional
-        The feature to draw over; by default the one that separates the classes best.
+        The feature on the x axis; by default the one that separates the classes best.
     weighted : bool
-        Whether densities are multiplied by the priors, π_k p(x | k). The largest product is that of
-        the predicted class, and the thin line, their sum, is the density of all rows.
+        Whether densities are multiplied by the priors, π_k p(x | k). The predicted class then has
+        the highest curve, and the thin line, the sum of the curves, is the density of all rows.
     legend : bool
         Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
@@ -119,7 +119,7 @@ def class_densities(
 
 
 def _draw_histograms(canvas: Canvas, x: Floats, codes: Codes, factors: Floats) -> None:
-    """Draw a histogram for each class; its area is 1, or the prior of the class."""
+    """Draw a histogram for each class, with area 1 or the prior of the class."""
     edges = _bar_edges(x, codes)
     width = edges[1] - edges[0]
     for k, factor in enumerate(factors):
@@ -130,7 +130,7 @@ def _draw_histograms(canvas: Canvas, x: Floats, codes: Codes, factors: Floats) -
 
 
 def _bar_edges(x: Floats, codes: Codes) -> Floats:
-    """Return the edges of bars, narrow enough for the narrowest class, within limits."""
+    """Return the edges of bars that are, within limits, narrow enough for all classes."""
     widths = []
     for k in np.unique(codes):
         edges = np.histogram_bin_edges(x[codes == k], "fd")
@@ -143,7 +143,7 @@ def _bar_edges(x: Floats, codes: Codes) -> Floats:
 
 
 def _most_separating(fitted: Fitted) -> int:
-    """Return the feature for which the classes account for the largest share of the variance."""
+    """Return the feature of which the class means explain the largest share of the variance."""
     rng = np.random.default_rng(0)
     shares = []
     for j in range(fitted.n_features):
@@ -171,7 +171,7 @@ def density_contours(
 ) -> Axes:
     """Return axes with contours of each class's density over two features.
 
-    Each contour bounds the smallest region that holds the given share of the class.
+    Each contour bounds the smallest region that contains the given share of the class.
     Hyndman (1996), *The American Statistician* 50, 120–126.
 
     Parameters
@@ -179,11 +179,11 @@ def density_contours(
     estimator : fitted classifier
         A suffice classifier with densities.
     X : array or frame (n, d), optional
-        Rows that set the window; by default rows simulated from the model.
+        Rows that determine the window; by default rows simulated from the model.
     y : array (n,), optional
         Labels of the rows.
     features : two names or indices
-        The features to draw over; others are integrated out.
+        The features on the axes; all other features are integrated out.
     coverage : sequence of float
         Shares of a class inside the contours.
     resolution : int
@@ -219,7 +219,7 @@ def density_contours(
         inside = _draw_contours(canvas, xs, ys, densities, shares)
         if codes is not None:
             draw_points(canvas, rows, codes)
-        # the window includes all contours and rows
+        # the window is extended to all contours and rows
         x_reach = xs[inside.any(axis=0)][[0, -1]]
         y_reach = ys[inside.any(axis=1)][[0, -1]]
         reach = np.stack([x_reach, y_reach], axis=1)
@@ -239,7 +239,7 @@ def _draw_contours(
     densities: Floats,
     shares: Sequence[float],
 ) -> Flags:
-    """Draw the contours of every class; return the grid points inside any of them, (m, m)."""
+    """Draw the contours of every class; return which grid points lie inside one, (m, m)."""
     inside = np.zeros(densities.shape[:2], bool)
     for k, look in enumerate(canvas.looks):
         density = densities[..., k]
@@ -265,17 +265,16 @@ def density_surface(
 ) -> Axes:
     """Return 3-D axes with the highest of the prior-weighted class densities over two features.
 
-    Each part of the surface has the colour of the class with the highest value there, which is the
-    predicted class.
+    At each point, the surface has the colour of the predicted class, which has the largest value.
 
     Parameters
     ----------
     estimator : fitted classifier
         A suffice classifier with densities.
     X : array or frame (n, d), optional
-        Rows that set the window; by default rows simulated from the model.
+        Rows that determine the window; by default rows simulated from the model.
     features : two names or indices
-        The features to draw over; others are integrated out.
+        The features on the axes; all other features are integrated out.
     resolution : int
         Points along each side.
     legend : bool
@@ -310,7 +309,7 @@ def density_surface(
 
 
 def region_levels(density: Floats, coverage: Sequence[float]) -> Floats:
-    """Return density levels, ascending, above which the given shares of a grid's mass lie."""
+    """Return the density levels, ascending, above which the given shares of the mass lie."""
     falling = np.sort(density.ravel())[::-1]
     mass = np.cumsum(falling)
     return np.asarray(np.interp(sorted(coverage, reverse=True), mass / mass[-1], falling))
@@ -329,7 +328,7 @@ def _densities_on(model: DensityModel, xs: Floats, ys: Floats) -> Floats:
 
 
 def _marginal(fitted: Fitted, positions: list[int]) -> DensityModel:
-    """Return the density model of some features, with the others integrated out."""
+    """Return the density model of some features, with all other features integrated out."""
     model: Any = fitted.classifier.model
     if not hasattr(model, "class_log_density"):
         msg = (

@@ -1,4 +1,4 @@
-"""Quality of predictions: confused classes, ranked rows, calibrated posteriors."""
+"""Figures on the quality of predictions: confusion matrix, ROC, precision, calibration."""
 
 from typing import Literal, TypeAlias
 
@@ -30,12 +30,14 @@ from suffice.present.plots.inputs import (
 from suffice.present.plots.style import Theme, mixed
 from suffice.typing import Floats, LabelsLike, RowsLike, SklearnClassifier, WeightsLike
 
-MOST_NUMBERS = 20  # with more classes, cells have no numbers
-MOST_SHARES = 8  # with more classes, cells have no shares
+MOST_NUMBERS = 20  # with more classes, cells show no numbers
+MOST_SHARES = 8  # with more classes, cells show no shares
 MOST_TICKS = 40
 SQUARE_SIZE = (5.4, 3.9)  # inches; square axes with a legend
 RELIABILITY_SIZE = (4.4, 4.6)
-DrawnCurve: TypeAlias = tuple[float, int, Line2D]  # summary, class code and line
+DrawnCurve: TypeAlias = tuple[
+    float, int, Line2D
+]  # area or average precision, class code, and line
 
 
 def confusion_matrix(
@@ -49,12 +51,14 @@ def confusion_matrix(
 ) -> Axes:
     """Return axes with the confusion matrix, with a row for each true class.
 
-    Each cell has the number of rows and, if there is room, the share of the true class.
+    Each cell shows the number of rows and, if there is room, their share of the true class. The
+    shares also determine the shading.
 
     Parameters
     ----------
     source : fitted classifier or Predictions
-        What to evaluate, preferably on held-out rows.
+        The predictions to evaluate, or a classifier that predicts the rows. Rows should be held-out
+        rows.
     X : array or frame (n, d)
         Rows with the features of the fit.
     y : array (n,)
@@ -170,7 +174,8 @@ def roc(
     Parameters
     ----------
     source : fitted classifier or Predictions
-        What to evaluate, preferably on held-out rows.
+        The predictions to evaluate, or a classifier that predicts the rows. Rows should be held-out
+        rows.
     X : array or frame (n, d)
         Rows with the features of the fit.
     y : array (n,)
@@ -178,7 +183,8 @@ def roc(
     sample_weight : array (n,), optional
         Weights of the rows; only with a classifier.
     label : object, optional
-        The class; by default the second of two classes, or each of several.
+        The positive class. By default, it is the second of two classes; with more classes, each
+        class has a curve.
     legend : bool
         Whether to draw a legend with the areas under the curves.
     theme : {"light", "dark"}
@@ -234,7 +240,8 @@ def precision_recall(
     Parameters
     ----------
     source : fitted classifier or Predictions
-        What to evaluate, preferably on held-out rows.
+        The predictions to evaluate, or a classifier that predicts the rows. Rows should be held-out
+        rows.
     X : array or frame (n, d)
         Rows with the features of the fit.
     y : array (n,)
@@ -242,7 +249,8 @@ def precision_recall(
     sample_weight : array (n,), optional
         Weights of the rows; only with a classifier.
     label : object, optional
-        The class; by default the second of two classes, or each of several.
+        The positive class. By default, it is the second of two classes; with more classes, each
+        class has a curve.
     legend : bool
         Whether to draw a legend with the average precisions.
     theme : {"light", "dark"}
@@ -281,7 +289,7 @@ def precision_recall(
 
 
 def _ranked_classes(predictions: Predictions, label: object) -> list[int]:
-    """Return the classes with a curve: both the class and the rest must have rows."""
+    """Return the classes with a curve, which have rows and are not the only class with rows."""
     k = event_of(predictions, label)
     codes: list[int] = np.unique(predictions.truth[predictions.weights > 0]).tolist()
     if k is not None and k not in codes:
@@ -319,7 +327,7 @@ def _frame_square(canvas: Canvas) -> None:
 
 
 def _ranking_entries(canvas: Canvas, drawn: list[DrawnCurve]) -> list[Entry]:
-    """Return a legend entry for each curve; with many curves, only for the lowest ones."""
+    """Return a legend entry for each curve; with many curves, only for the lowest."""
     shown = drawn
     if len(drawn) > MOST_ENTRIES:
         by_value = sorted(drawn, key=lambda curve: curve[:2])
@@ -345,15 +353,16 @@ def reliability(
 ) -> Axes:
     """Return axes with the observed frequency of a class against the predicted probability.
 
-    Bars are 95 % intervals of the frequency. Larger dots have more rows in their bin; the number is
-    shown above. Posteriors are calibrated on the diagonal, underconfident above it, and
-    overconfident below it.
+    Bars are 95 % intervals of the frequency. Larger dots have more rows in their bin; the strip
+    above shows the numbers. On the diagonal, posteriors are calibrated. Above the diagonal they are
+    underconfident, and below it overconfident.
     DeGroot & Fienberg (1983), *The Statistician* 32, 12–22.
 
     Parameters
     ----------
     source : fitted classifier or Predictions
-        What to evaluate, preferably on held-out rows.
+        The predictions to evaluate, or a classifier that predicts the rows. Rows should be held-out
+        rows.
     X : array or frame (n, d)
         Rows with the features of the fit.
     y : array (n,)
@@ -361,8 +370,9 @@ def reliability(
     sample_weight : array (n,), optional
         Weights of the rows; only with a classifier.
     label : object, optional
-        The class whose posterior is evaluated. By default, the second of two classes; with several
-        classes, the most probable class of each row and how often it is the true one.
+        The class whose posterior is evaluated. By default, it is the second of two classes. With
+        more classes, the posterior of the most probable class is compared with how often that class
+        is the true one.
     bins : int
         Number of bins.
     theme : {"light", "dark"}
@@ -425,7 +435,7 @@ def _draw_frequencies(canvas: Canvas, table: Reliability, colour: str) -> None:
 
 
 def _draw_bin_weights(canvas: Canvas, table: Reliability, colour: str) -> None:
-    """Draw the weight of the rows in each bin above the axes."""
+    """Draw the weight of the rows in each bin in a strip above the axes."""
     title = f"expected calibration error {table.calibration_error:.3f}"
     strip = canvas.strip_above(0.5, title)
     strip.bar(

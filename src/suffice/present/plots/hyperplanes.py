@@ -1,4 +1,4 @@
-"""A line between two classes: its geometry, and the steps in which a perceptron learns it."""
+"""Figures of a line between two classes: its geometry, and the steps of a perceptron."""
 
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from suffice.typing import Floats, LabelsLike, RowsLike
 if TYPE_CHECKING:
     from suffice.estimators.perceptron import Perceptron
 
-MOST_COLUMNS = 4  # largest number of steps in one row of axes
+MOST_COLUMNS = 4  # most steps in one row of axes
 HYPERPLANE_SIZE = (4.6, 4.2)  # inches
 
 
@@ -30,16 +30,17 @@ def hyperplane(
     theme: Theme = "light",
     ax: Axes | None = None,
 ) -> Axes:
-    """Return axes with a line wᵀx + w_0 = 0, its w, and the distances of points and the origin.
+    """Return axes with a line wᵀx + w_0 = 0, its normal w, and distances from the line.
 
-    A point has distance y(x) / ‖w‖ from the line, with a sign. The origin has distance −w_0 / ‖w‖.
+    A point x has the signed distance (wᵀx + w_0) / ‖w‖ from the line, and the origin has the
+    distance w_0 / ‖w‖.
 
     Parameters
     ----------
     boundary : Hyperplane
         A hyperplane of two features.
     points : array (m, 2), optional
-        Points whose projections and distances are drawn.
+        Points that are drawn with their projections and distances.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : Axes, optional
@@ -97,7 +98,7 @@ def hyperplane(
 
 
 def _square_around(points: Floats) -> Floats:
-    """Return ((left, right), (bottom, top)) of a square that contains points (n, 2)."""
+    """Return ((left, right), (bottom, top)) of a square that contains the points (n, 2)."""
     low = points.min(axis=0)
     high = points.max(axis=0)
     middle = (low + high) / 2
@@ -115,13 +116,13 @@ def perceptron_steps(
 ) -> list[Axes]:
     """Return axes for each of the first steps of a perceptron, in the plane of the data.
 
-    Each axes shows a row that the dashed line misclassifies, and the line after w ← w + η t x. The
-    arrow is w, which points to the second class.
+    Each step shows a row that the dashed line misclassifies, and the solid line after w ← w + η t
+    x. The arrow is w, which points to the second class.
 
     Parameters
     ----------
     estimator : Perceptron
-        Fitted to two classes and two features with
+        A perceptron fitted to two classes and two features with
         ``learning=PerceptronLearning(record="mistakes")``.
     X, y : array or frame (n, 2) and array (n,)
         The rows of the fit and their labels.
@@ -150,7 +151,7 @@ def perceptron_steps(
         )
     codes = fitted.codes(y)
     path = estimator.path_
-    assert path is not None  # recorded together with the mistakes
+    assert path is not None  # ``record="mistakes"`` records the path, too
     weights = path.parameters[: n_steps + 1]
     lines = [Hyperplane(w[1:], w[0]) for w in weights]
     window = _window_around(fitted, lines)
@@ -177,7 +178,7 @@ def perceptron_steps(
 
 
 def _window_around(fitted: Fitted, lines: list[Hyperplane]) -> Floats:
-    """Return a window around the rows and all lines, except lines that are far away."""
+    """Return a window around the rows and those lines that are not far away."""
     plane = Plane.of_features(fitted, (0, 1))
     largest = plane.window(fitted.rows, 0.9)
     points = [*fitted.rows]
@@ -209,7 +210,7 @@ def _draw_line(
     *,
     linestyle: str = "-",
 ) -> None:
-    if not line.w.any():  # there is no line if w = 0, as before the first step
+    if not line.w.any():  # w = 0, for example before the first step, is no line
         return
     for curve in line.curve(window):
         x, y = curve.T
@@ -219,7 +220,7 @@ def _draw_line(
 
 
 def _draw_normal(canvas: Canvas, line: Hyperplane, tail: Floats, length: float) -> Floats:
-    """Draw w as an arrow of a given length from a point on the line; return its tip."""
+    """Draw w as an arrow of a given length that starts on the line; return the tip."""
     tip: Floats = tail + length * line.w / np.linalg.norm(line.w)
     arrow = {
         "shrinkA": 0,

@@ -1,4 +1,4 @@
-"""The standardised coefficients of a linear classifier."""
+"""Figure of the standardised coefficients of a linear classifier."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -24,10 +24,10 @@ def coefficient_importance(
 ) -> Axes:
     """Return axes with the standardised coefficients of a linear classifier, largest on top.
 
-    Each coefficient is the change of a log odds when its feature grows by one standard deviation of
-    all rows. With two classes, each bar points to the class that the feature favours, and has its
-    colour. With more classes, a dot for each class shows its score relative to the mean of all
-    classes. Menard (2004), *The American Statistician* 58, 218–223.
+    Each coefficient is the change of a log odds when the feature grows by one standard deviation of
+    all rows. With two classes, the direction and colour of a bar show which class the feature
+    favours. With more classes, each class has a dot, which shows the coefficient of its score
+    relative to the mean of all classes. Menard (2004), *The American Statistician* 58, 218–223.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def _standardised(fitted: Fitted) -> Floats:
 
 
 def _draw_bars(canvas: Canvas, values: Floats) -> list[Entry]:
-    """Draw a bar for each feature in the colour of the class it favours."""
+    """Draw a bar for each feature in the colour of the class that it favours."""
     ground = canvas.style.ground
     bars = canvas.ax.barh(range(len(values)), values, 0.66, zorder=2)
     for bar, value in zip(bars, values, strict=True):

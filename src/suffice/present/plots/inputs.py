@@ -1,4 +1,4 @@
-"""Inputs of figures: any fitted classifier with rows, or predictions."""
+"""The inputs of figures: a fitted classifier with rows, or predictions."""
 
 import warnings
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from suffice.typing import (
     WeightsLike,
 )
 
-# the beginning of scikit-learn's message
+# beginning of scikit-learn's warning
 NO_NAMES_WARNING = "X does not have valid feature names"
 
 
@@ -38,7 +38,7 @@ class ForeignClassifier:
     estimator: Any  # a scikit-learn estimator, or one with its methods
     classes: Labels  # (K,)
     names: tuple[str, ...]  # names of the features  (d,)
-    example: Any  # the caller's rows; the estimator gets frames of the same kind
+    example: Any  # the caller's rows, whose kind of frame the estimator gets
     model = None  # unknown
 
     @property
@@ -59,7 +59,7 @@ class ForeignClassifier:
             return np.asarray(self.estimator.predict_proba(self._framed(x)))
 
     def _framed(self, x: Floats) -> RowsLike:
-        """Return rows in the caller's kind of frame, if the estimator was fitted with names."""
+        """Return rows as the caller's kind of frame if the estimator was fitted with names."""
         is_frame = nw.dependencies.is_into_dataframe(self.example)
         if not (is_frame and hasattr(self.estimator, "feature_names_in_")):
             return x
@@ -81,7 +81,7 @@ class Fitted:
 
     @classmethod
     def of(cls, estimator: Any, X: RowsLike | None = None) -> Self:
-        """Return the classifier with its rows, after checking that they match."""
+        """Return the classifier with rows; raise unless the rows have the features of the fit."""
         check_is_fitted(estimator)
         if not hasattr(estimator, "classes_"):
             msg = f"{type(estimator).__name__} has no classes_: pass a fitted classifier"
@@ -129,7 +129,7 @@ class Fitted:
 
 
 def _rows_for(estimator: object, X: RowsLike | None) -> tuple[Floats, tuple[str, ...] | None]:
-    """Return rows (n, d) as in the fit, and the names of their columns."""
+    """Return rows (n, d) with the features of the fit, and the names of the columns."""
     if X is None:
         return np.empty((0, getattr(estimator, "n_features_in_", 0))), None
     rows, columns = rows_to_draw(X)
@@ -150,7 +150,7 @@ def _rows_for(estimator: object, X: RowsLike | None) -> tuple[Floats, tuple[str,
 
 
 def rows_to_draw(X: RowsLike) -> tuple[Array, tuple[str, ...] | None]:
-    """Return at least one finite row, (n, d), and the column names if there are any."""
+    """Return the rows (n, d) and their column names; raise unless there are finite rows."""
     rows, names = as_matrix(X)
     if not len(rows):
         raise InvalidInputError("X has no rows: there is nothing to draw")
@@ -171,7 +171,7 @@ def predictions_of(
     y: LabelsLike | None,
     sample_weight: WeightsLike,
 ) -> Predictions:
-    """Return given predictions, or the predictions of a fitted classifier for rows ``X``."""
+    """Return ``source`` if it has predictions, or else its predictions for rows ``X``."""
     if isinstance(source, Predictions):
         if X is not None or y is not None or sample_weight is not None:
             msg = "predictions carry their own rows: pass them alone, without X and y"
@@ -189,7 +189,7 @@ def decided_by(
     y: LabelsLike | None = None,
     sample_weight: WeightsLike = None,
 ) -> Predictions:
-    """Return the predicted classes; the classifier need not have posteriors."""
+    """Return the predictions of a classifier that need not have posteriors."""
     if isinstance(source, Predictions) or X is None or y is None:
         return predictions_of(source, X, y, sample_weight)
     labels = as_labels(y)
@@ -211,7 +211,7 @@ def ranked_by(
     y: LabelsLike | None,
     sample_weight: WeightsLike,
 ) -> Predictions:
-    """Return predictions that rank rows, by posteriors or by a binary decision function."""
+    """Return predictions by which rows can be ranked: posteriors, or a decision function."""
     if isinstance(source, Predictions) or X is None or y is None:
         return predictions_of(source, X, y, sample_weight)
     if hasattr(source, "decision_function") and not hasattr(source, "predict_proba"):

@@ -1,4 +1,4 @@
-"""Shared parts of figures: points of classes, ellipses around them, surfaces over a plane."""
+"""Shared parts of figures: points and ellipses of classes, histograms, surfaces."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ MOST_NAMED = 40
 SUN = LightSource(azdeg=300, altdeg=50)
 RUG_HEIGHT = 0.045  # height of one class's ticks, relative to the axes
 MOST_POINTS = 4000  # with more rows, a fixed random sample is drawn
-MOST_TICKS = 1500  # largest number of ticks of a rug
+MOST_TICKS = 1500  # most ticks of a rug, a line of ticks for rows
 
 
 def sampled_rows(n: int, most: int = MOST_POINTS) -> Codes:
@@ -33,7 +33,7 @@ def draw_points(
     *,
     size: float = 1.0,
 ) -> None:
-    """Draw a collection of points for each class; ``marked`` rows have an ink edge."""
+    """Draw the points of each class; ``marked`` rows have edges in the colour of text."""
     shown = sampled_rows(len(z))
     # area of a marker in square points
     area = size * np.clip(4200 / max(len(shown), 1), 6, 26)
@@ -82,12 +82,12 @@ def draw_histogram(
 
 
 def ellipse(mean: Floats, sigma: Floats, coverage: float) -> Floats:
-    """Return the ellipse that contains a given share of N(μ, Σ), a closed curve (181, 2)."""
+    """Return the ellipse that contains a given share of N(μ, Σ), as a closed curve (181, 2)."""
     angle = np.linspace(0, 2 * np.pi, 181)
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     # (x − μ)ᵀ Σ⁻¹ (x − μ) = χ²₂(coverage) = −2 log(1 − coverage)
     radius = np.sqrt(-2 * np.log1p(-coverage))
-    # Σ = L Lᵀ with L = diag(s) [[1, 0], [ρ, √(1 − ρ²)]], accurate whatever the units
+    # Σ = L Lᵀ with L = diag(s) [[1, 0], [ρ, √(1 − ρ²)]], which is accurate for all units
     s = np.sqrt(np.diagonal(sigma))
     rho = float(np.clip(sigma[0, 1] / (s[0] * s[1]), -1, 1)) if s.all() else 0.0
     L = s[:, None] * np.array([[1.0, 0.0], [rho, np.sqrt(1 - rho**2)]])
@@ -108,7 +108,7 @@ def draw_ellipses(
 
 
 def checked_coverage(coverage: Sequence[float]) -> tuple[float, ...]:
-    """Return the shares of a class, after checking them."""
+    """Return the shares as a tuple; raise unless they are between 0 and 1."""
     if not all(0 < share < 1 for share in coverage):
         msg = f"coverage={coverage!r}: expected shares of a class, between 0 and 1"
         raise InvalidParameterError(msg)
@@ -116,14 +116,14 @@ def checked_coverage(coverage: Sequence[float]) -> tuple[float, ...]:
 
 
 def ellipse_coverage(coverage: Sequence[float] | None, n_classes: int) -> tuple[float, ...]:
-    """Return the shares that ellipses contain; by default fewer for many classes."""
+    """Return the shares that ellipses contain; by default, fewer shares for many classes."""
     if coverage is not None:
         return checked_coverage(coverage)
     return (0.5, 0.95) if n_classes <= FEW_CLASSES else (0.5,)
 
 
 def name_classes(canvas: Canvas, z: Floats, codes: Codes) -> None:
-    """Write the name of each class in the middle of its rows, for many classes."""
+    """Write the name of each class in the middle of its rows, if there are many classes."""
     if not FEW_CLASSES < len(canvas.looks) <= MOST_NAMED:
         return
     halo = withStroke(linewidth=2.5, foreground=canvas.style.ground)
@@ -147,7 +147,7 @@ def name_classes(canvas: Canvas, z: Floats, codes: Codes) -> None:
 
 
 def draw_rug(canvas: Canvas, values: Floats, codes: Codes, top: float) -> None:
-    """Draw the rows as ticks below zero, one line per class, for few classes.
+    """Draw the rows as ticks below zero, in one line per class, if there are few classes.
 
     The axes, which reach up to ``top``, are extended downwards.
     """
@@ -201,7 +201,7 @@ def _frame(canvas: Canvas, xs: Floats, ys: Floats, top: float) -> None:
 
 
 def _lit(z: Floats, colours: Floats) -> Floats:
-    """Return the colours with shading, as if the relief of z were lit."""
+    """Return the colours with shading, as if light fell on the surface z."""
     relief = z / (np.ptp(z) or 1.0)
     shade = SUN.hillshade(relief, vert_exag=0.35 * len(z))[..., None]
     return np.clip(colours * (0.62 + 0.5 * shade), 0, 1)

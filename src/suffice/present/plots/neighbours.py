@@ -1,4 +1,4 @@
-"""Nearest neighbours: their votes at a point, and the effect of their number k."""
+"""Figures on nearest neighbours: votes at a point, and the effect of their number k."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -47,9 +47,9 @@ def effect_of_neighbours(
     Parameters
     ----------
     X, y : array or frame (n, d) and array (n,)
-        Rows and their labels; standardise features that have different units.
+        Rows and their labels. Standardise features that have different units before.
     neighbours : array of int, optional
-        Numbers of neighbours k; by default odd ones.
+        Numbers of neighbours k; by default odd numbers.
     weights : {"uniform", "distance"}
         Weight of a neighbour's vote: 1, or 1 / distance.
     folds, random_state : int
@@ -191,11 +191,11 @@ class NeighbourCurve:
     neighbours: Codes  # k  (m,)
     training_error: Floats  # (m,)
     test_error: Floats  # mean over folds  (m,)
-    standard_error: Floats  # standard error of that mean  (m,)
+    standard_error: Floats  # standard error of ``test_error`` (m,)
 
     @property
     def best(self) -> int:
-        """Number of neighbours with the lowest test error; of ties, the largest."""
+        """Number of neighbours with the lowest test error; of equals, the largest."""
         least = np.flatnonzero(self.test_error == self.test_error.min())
         return int(self.neighbours[least[-1]])
 
@@ -208,8 +208,8 @@ def neighbour_curve(
     folds: int = 10,
     random_state: int = 0,
 ) -> NeighbourCurve:
-    """Return the cross-validated error of k-nearest-neighbour voting for every k."""
-    # Neighbours are searched once per fold; for each k, the first k of them vote.
+    """Return the training and cross-validated errors of nearest neighbours for every k."""
+    # Neighbours are searched once per fold; for each k, the first k neighbours vote.
     # Cover & Hart (1967), *IEEE Transactions on Information Theory* 13, 21–27.
     x, _ = rows_to_draw(X)
     _, codes = encode(as_labels(y))
@@ -255,7 +255,7 @@ def _errors(
 
 
 def neighbour_weights(distances: Floats, weights: Weights) -> Floats:
-    """Return the weights of votes, (n, k); neighbours at distance 0 vote alone."""
+    """Return the weights of votes, (n, k); if any neighbours have distance 0, only these vote."""
     require_word(weights, ("uniform", "distance"), "weights")
     if weights == "uniform":
         return np.ones(distances.shape)

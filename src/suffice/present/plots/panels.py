@@ -1,4 +1,4 @@
-"""Grids of small axes: rows over all pairs of features, and simulated next to real rows."""
+"""Figures with axes for each pair of features: rows, or real and simulated rows."""
 
 from collections.abc import Callable, Sequence
 
@@ -30,9 +30,9 @@ from suffice.present.plots.plane import Feature, around, feature_positions
 from suffice.present.plots.style import Theme
 from suffice.typing import Array, Codes, Floats, LabelsLike, RowsLike, SklearnClassifier
 
-MOST_FEATURES = 5  # default limit
+MOST_FEATURES = 5  # most features by default
 SMALLEST_CELL = 1.45  # smallest side of a cell, in inches
-LARGEST_GRID = 6.0  # side of a grid with few cells, in inches
+LARGEST_GRID = 6.0  # largest side of a grid with few cells, in inches
 
 
 def pairs(
@@ -54,9 +54,10 @@ def pairs(
     y : array (n,)
         Labels of the rows.
     features : names or indices, optional
-        The features. By default all, or the five that separate the classes most.
+        The features. By default all features, or the five that separate the classes most.
     coverage : sequence of float, optional
-        Shares that the ellipses contain, for Gaussians with each class's mean and covariance.
+        Shares of a class that the ellipses contain, for Gaussians with the means and covariances of
+        the classes.
     theme : {"light", "dark"}
         Colours of text and lines.
 
@@ -121,8 +122,9 @@ def real_against_synthetic(
 ) -> Array:
     """Return an array (m, m) of axes, with real rows below the diagonal, synthetic rows above it.
 
-    The model generates as many rows as there are. If the model is right, the two halves are mirror
-    images up to chance. The diagonal shows histograms of both, over all classes.
+    The model generates as many rows as there are real rows. If the model is right, the two halves
+    are mirror images up to chance. The diagonal shows histograms of the real and the synthetic rows
+    of all classes.
     Gelman, Meng & Stern (1996), *Statistica Sinica* 6, 733–807.
 
     Parameters
@@ -134,7 +136,7 @@ def real_against_synthetic(
     y : array (n,)
         Labels of the rows.
     features : names or indices, optional
-        The features. By default all, or the five that separate the classes most.
+        The features. By default all features, or the five that separate the classes most.
     random_state : int
         Seed of the synthetic rows.
     theme : {"light", "dark"}
@@ -205,7 +207,7 @@ def _draw_grid(
     draw: Callable[[Canvas, int, int], None],
     entries: Callable[[Canvas], list[Entry]],
 ) -> Array:
-    """Return axes (m, m), with a row and a column for each feature, filled by ``draw``."""
+    """Return axes (m, m) with a row and a column for each feature, which ``draw`` fills."""
     m = len(names)
     short_names = shortened(names, 20)
     side = max(SMALLEST_CELL, LARGEST_GRID / (m + 1)) * m + 0.5

@@ -1,4 +1,4 @@
-"""The recorded path of a solver: loss and gradient by step, and the path on the loss surface."""
+"""Figures of the recorded path of a solver: loss and gradient by step, and the loss surface."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,11 +17,11 @@ from suffice.present.plots.plane import Feature, around
 from suffice.present.plots.style import LIGHT, Style, Theme, mixed
 from suffice.typing import Floats
 
-GRID = 81  # grid points along each side of the loss map
-MARGIN = 0.25  # margin around the path, relative to its extent
+GRID = 81  # number of grid points along each side of the map of the loss
+MARGIN = 0.25  # margin around the path, relative to the extent of the path
 LEVELS = 14
-FEW_STEPS = 60  # with at most this many steps, each has a dot
-MANY_STEPS = 300  # with more steps, the axis stretches the early ones
+FEW_STEPS = 60  # with at most this many steps, each step has a dot
+MANY_STEPS = 300  # with more steps, the axis stretches the early steps
 PATH_COLOUR = "#D55E00"
 
 
@@ -30,7 +30,7 @@ def descent_figure(
     axes: tuple[int, ...],
     window: npt.ArrayLike | None = None,
 ) -> Figure:
-    """Return a figure with loss and gradient by step, and the path over the loss contours."""
+    """Return a figure with the loss and gradient by step, and the path on the loss."""
     with LIGHT.context():
         figure = plt.figure(figsize=(9.4, 4.2), layout="constrained")
         grid = figure.add_gridspec(2, 2, width_ratios=(1, 1.3))
@@ -50,7 +50,7 @@ def descent_animation(
     axes: tuple[int, ...],
     n_frames: int,
 ) -> FuncAnimation:
-    """Return an animation: a point follows the path, step by step."""
+    """Return an animation of a point that follows the path, step by step."""
     with LIGHT.context():
         figure, loss_map = plt.subplots(figsize=(5.6, 4.8), layout="constrained")
         _draw_map(path, axes, loss_map, None)
@@ -60,7 +60,7 @@ def descent_animation(
         )
         title = figure.suptitle(" ")
     points = np.column_stack([path.parameters[:, axes], path.losses])[:, :2]
-    # early steps matter most, so frames are evenly spaced in the square root of the step
+    # Early steps matter most, so frames are evenly spaced in the square root of the step.
     roots = np.linspace(0, np.sqrt(len(path) - 1), n_frames)
     frames = np.unique(np.square(roots).astype(int))
 
@@ -105,7 +105,7 @@ def _draw_map(
     ax: Axes,
     window: npt.ArrayLike | None,
 ) -> None:
-    """Draw the loss (contours for two parameters, a curve for one) and the path on it."""
+    """Draw the path on the loss: contours for two parameters, a curve for one."""
     grids = _grids(path, axes, window)
     values = path.section(axes, grids)
     if len(axes) == 1:
@@ -157,7 +157,7 @@ def _draw_contours(ax: Axes, xs: Floats, ys: Floats, values: Floats) -> None:
 
 
 def _step_marker(path: DescentPath) -> str:
-    """Return a dot as marker for short paths, and no marker for long ones."""
+    """Return the marker of steps: a dot for short paths, none for long paths."""
     return "o" if len(path) <= FEW_STEPS else "none"
 
 
@@ -170,18 +170,20 @@ def loss_surface(
     theme: Theme = "light",
     ax: Axes | None = None,
 ) -> Axes:
-    """Return 3-D axes with the loss of a descent over two parameters, and the path down.
+    """Return 3-D axes with the loss over two parameters, and the path of the descent.
 
     Parameters
     ----------
     path : DescentPath
-        ``path_`` of a solver that recorded it, or the result of ``sf.lectures.descend``.
+        The ``path_`` of a solver that has recorded the path, or the result of
+        ``sf.lectures.descend``.
     parameters : two names or indices, optional
-        By default the first two; the others keep their final values.
+        The parameters on the axes; by default the first two. All other parameters have their final
+        values.
     window : ((low, high), (low, high)), optional
         Window of the parameters; by default around the path.
     likelihood : bool
-        Draw the log-likelihood, −loss. For logistic regression it is concave.
+        Whether to draw the log-likelihood, −loss, which is concave for logistic regression.
     theme : {"light", "dark"}
         Colours of text and lines.
     ax : 3-D Axes, optional

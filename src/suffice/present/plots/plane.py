@@ -1,4 +1,4 @@
-"""A line or plane through feature space, and a classifier's predictions on it."""
+"""Lines and planes through feature space, and the predictions of a classifier there."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -29,8 +29,10 @@ from suffice.typing import Array, Codes, Floats, LabelsLike
 Feature: TypeAlias = str | int  # a name or an index
 
 FLATTEST = 0.7  # smallest ratio of height to width of an isometric window
-SMOOTHING = 1.2  # in cells; smooths a boundary known only from predicted labels
-# Boundaries are drawn from posteriors if this share of cells has the most probable class.
+# width, in cells, by which a boundary is smoothed if only predicted labels are known
+SMOOTHING = 1.2
+# Boundaries are drawn from posteriors if the most probable class is predicted in this share of
+# cells.
 AGREEMENT = 0.999
 
 
@@ -44,7 +46,7 @@ class Plane:
     directions: Floats  # B  (m, d)
     projection: Floats  # R  (d, m), with B R = I
     isometric: bool  # whether all coordinates have the same unit
-    # discriminant coordinates that are not drawn; they are held at their expectation
+    # number of discriminant coordinates that are not drawn, but held at their expectation
     n_hidden: int = 0
 
     @classmethod
@@ -54,7 +56,7 @@ class Plane:
         features: Sequence[Feature],
         at: npt.ArrayLike | None = None,
     ) -> Self:
-        """Return the plane of one or two features, with the others fixed at ``at`` (d,)."""
+        """Return the plane of one or two features; all other features are fixed at ``at`` (d,)."""
         positions = feature_positions(fitted.names, features)
         if len(positions) not in (1, 2) or len(set(positions)) < len(positions):
             msg = f"features={features!r}: expected one feature or two different ones"
@@ -80,9 +82,12 @@ class Plane:
         y: LabelsLike | None,
         count: int = 2,
     ) -> Self:
-        """Return the first discriminant coordinates, with other directions at their expectation."""
+        """Return the plane of the first discriminant coordinates.
+
+        Other directions are held at their expectation, given these coordinates.
+        """
         gaussian = fitted.estimator
-        if not hasattr(fitted.classifier.model, "covariance_of"):  # not a Gaussian model
+        if not hasattr(fitted.classifier.model, "covariance_of"):  # the model is not Gaussian
             if y is None:
                 msg = "discriminant coordinates need labels: pass y, or choose two features"
                 raise InvalidInputError(msg)
@@ -127,12 +132,12 @@ class Plane:
         return Quadric.about(self.origin_coordinates, A, slope, value, labels=boundary.labels)
 
     def window(self, x: Floats, margin: float = 0.08) -> Floats:
-        """Return ((low, high), …), (m, 2), around rows; limits the aspect ratio if isometric."""
+        """Return a window ((low, high), …) around rows, (m, 2), not too flat if isometric."""
         z = self.coordinates(x)
         low = z.min(axis=0)
         high = z.max(axis=0)
         width = high - low
-        # a constant coordinate gets a window as wide as its value, or of width 1
+        # for a constant coordinate, the width is the absolute value of the coordinate, or 1
         width = np.where(width > 0, width, np.abs(high))
         width = np.where(width > 0, width, 1.0)
         if self.isometric:
@@ -149,7 +154,7 @@ def plane_for(
     at: npt.ArrayLike | None,
     most: int = 2,
 ) -> Plane:
-    """Return the plane of the given features; by default of all, or of discriminants."""
+    """Return the plane of the given features; by default of all features, or of discriminants."""
     if features is None:
         if fitted.n_features <= most:
             return Plane.of_features(fitted, range(fitted.n_features), at)
@@ -163,7 +168,7 @@ def plane_for(
 
 
 def around(x: Floats, margin: float) -> Floats:
-    """Return ((low, high), …), (m, 2), around rows (n, m), with a relative margin."""
+    """Return a window ((low, high), …), (m, 2), around rows (n, m), with a relative margin."""
     low = x.min(axis=0)
     high = x.max(axis=0)
     width = np.where(high > low, high - low, 1.0)
@@ -189,7 +194,7 @@ class PredictionGrid:
     window: Floats  # (2, 2)
     xs: Floats  # (m,)
     ys: Floats  # (m,)
-    codes: Codes  # (m, m), rows along y; −1 where the classifier rejects
+    codes: Codes  # (m, m), with y along the rows; −1 if the classifier rejects
 
     @classmethod
     def of(cls, fitted: Fitted, plane: Plane, window: Floats, resolution: int) -> Self:
@@ -210,7 +215,7 @@ class PredictionGrid:
         return [(int(a), int(b)) for a, b in pairs if a != b]
 
     def exact_curves(self, a: int, b: int) -> list[Floats] | None:
-        """Return the boundary of two classes as polylines; None without an exact equation."""
+        """Return the boundary of two classes as polylines; None if it has no exact equation."""
         boundary = self._boundary(a, b)
         if boundary is None:
             return None
@@ -220,7 +225,7 @@ class PredictionGrid:
         return parts
 
     def _boundary(self, a: int, b: int) -> Boundary | None:
-        """Return the exact boundary of a suffice classifier, a hyperplane or quadric, or None."""
+        """Return the boundary of a suffice classifier if it is a hyperplane or a quadric."""
         estimator = self.fitted.estimator
         classifier = self.fitted.classifier
         if not isinstance(classifier, Classifier) or not hasattr(estimator, "boundary"):
@@ -229,7 +234,7 @@ class PredictionGrid:
             return None
         try:
             boundary = estimator.boundary(self.fitted.classes[a], self.fitted.classes[b])
-        except SufficeError:  # the model's boundary is neither a hyperplane nor a quadric
+        except SufficeError:  # the boundary is neither a hyperplane nor a quadric
             return None
         return boundary if isinstance(boundary, (Hyperplane, Quadric)) else None
 
@@ -248,7 +253,7 @@ class PredictionGrid:
 
     @cached_property
     def scores(self) -> Floats | None:
-        """Posteriors on the grid, (m, m, K); None unless they explain nearly all predictions."""
+        """Posteriors on the grid, (m, m, K); None unless they agree with nearly all predictions."""
         if not self.fitted.classifier.has_posterior:
             return None
         posteriors = self.fitted.posteriors(self.plane.lift(mesh(self.xs, self.ys)))
@@ -257,7 +262,7 @@ class PredictionGrid:
         return posteriors if agreement >= AGREEMENT else None
 
     def margin(self, a: int, b: int) -> Array:
-        """Return values that are zero at the boundary of a and b, with other classes masked."""
+        """Return values that are zero at the boundary of a and b, masked at all other classes."""
         if a < 0 or self.scores is None:
             values = gaussian_filter(np.where(self.codes == a, 1.0, -1.0), SMOOTHING)
         else:

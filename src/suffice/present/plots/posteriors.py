@@ -1,4 +1,4 @@
-"""Posteriors along a line and over a plane, and the effect of a temperature."""
+"""Figures of posteriors along a line and over a plane, and of the effect of a temperature."""
 
 from collections.abc import Sequence
 
@@ -19,8 +19,8 @@ from suffice.present.plots.regions import jitter
 from suffice.present.plots.style import Theme, mixed
 from suffice.typing import Floats, LabelsLike, RowsLike, SklearnClassifier
 
-POINTS = 601  # points along a line
-_PER_CELL = 4  # points along each side of a cell of a surface
+POINTS = 601  # number of points along a line
+_PER_CELL = 4  # number of points along each side of a cell of a surface
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)
 
 
@@ -37,9 +37,9 @@ def posterior_line(
 ) -> Axes:
     """Return axes with the posterior of each class along a line through feature space.
 
-    With two classes, the posterior of the second is drawn, with the rows at 0 and 1; it is a
-    sigmoid if log odds are linear. With more classes, all posteriors (a softmax) are drawn, with
-    the rows as ticks below.
+    With two classes, the posterior of the second class is drawn, with the rows at 0 and 1. It is a
+    sigmoid if the log odds are linear. With more classes, the posteriors of all classes are drawn,
+    with the rows as ticks below.
     Bishop (2006), *Pattern Recognition and Machine Learning*, section 4.2.
 
     Parameters
@@ -47,11 +47,12 @@ def posterior_line(
     estimator : fitted classifier
         A classifier of suffice or scikit-learn.
     X : array or frame (n, d)
-        Rows that set the window and are drawn if ``y`` is given.
+        Rows that determine the window, and are drawn if ``y`` is given.
     y : array (n,), optional
         Labels of the rows.
     feature : name or index, optional
-        By default the only one, or the first discriminant.
+        The feature along the line. By default, it is the only feature, or the first discriminant
+        coordinate.
     at : array (d,), optional
         Values of the other features; by default their means.
     legend : bool
@@ -84,7 +85,7 @@ def posterior_line(
             canvas.ax.set_yticks(QUARTERS)
             canvas.name_axes(line.names[0], f"p({canvas.looks[1].name} | x)")
             if codes is not None:
-                # slightly below 0 and above 1
+                # the rows of the classes are slightly below 0 and above 1
                 heights = np.where(codes == 1, 1.045, -0.045) + jitter(len(codes), 0.06)
                 draw_points(canvas, np.stack([rows, heights], axis=1), codes)
             canvas.legend(canvas.entries())
@@ -122,8 +123,8 @@ def effect_of_temperature(
 ) -> Axes:
     """Return axes with the posterior of a class along a line, softmax(log p / T), for several T.
 
-    Large temperatures T soften the posterior, and T = 1 is Bayes. As T falls to 0, the curves
-    approach the hard choice of the most probable class, which is dashed.
+    Large temperatures T make the posterior flatter, and T = 1 leaves it unchanged. As T falls to 0,
+    the curves approach the dashed line, which is 1 where the class is the most probable.
     Guo, Pleiss, Sun & Weinberger (2017), *ICML*, 1321–1330.
 
     Parameters
@@ -131,15 +132,16 @@ def effect_of_temperature(
     estimator : fitted classifier
         A classifier of suffice or scikit-learn.
     X : array or frame (n, d)
-        Rows that set the window.
+        Rows that determine the window.
     y : array (n,), optional
-        Their labels; needed for discriminant coordinates of a classifier from another library.
+        Labels of the rows, which discriminant coordinates need for a classifier of another library.
     label : object, optional
-        The class; by default the last.
+        The class whose posterior is drawn; by default the last.
     temperatures : sequence of float
         Positive temperatures T. A softmax with base b instead of e has T = 1 / ln b.
     feature : name or index, optional
-        By default the only one, or the first discriminant.
+        The feature along the line. By default, it is the only feature, or the first discriminant
+        coordinate.
     at : array (d,), optional
         Values of the other features; by default their means.
     legend : bool
@@ -218,15 +220,15 @@ def posterior_surface(
     estimator : fitted classifier
         A classifier of suffice or scikit-learn.
     X : array or frame (n, d)
-        Rows that set the window.
+        Rows that determine the window.
     y : array (n,), optional
-        Their labels; needed for discriminant coordinates of a classifier from another library.
+        Labels of the rows, which discriminant coordinates need for a classifier of another library.
     label : object, optional
-        The class whose posterior is drawn. By default the second of two classes; with more classes,
-        the largest posterior, in the colour of its class.
+        The class whose posterior is drawn, by default the second of two. With more classes, the
+        largest posterior is drawn, in the colour of its class.
     features : two names or indices, optional
-        The features to draw over, with the others fixed at ``at``. By default the first two
-        discriminant coordinates, which need at least three classes.
+        The features on the axes; all others are fixed at ``at``. By default, these are the first
+        two discriminant coordinates, which need at least three classes.
     at : array (d,), optional
         Values of the other features; by default their means.
     resolution : int
@@ -262,14 +264,14 @@ def posterior_surface(
     ) as canvas:
         n_classes = len(canvas.looks)
         if k is None:
-            # One surface only: intersecting surfaces are sorted face by face, which draws jagged
-            # edges.
+            # There is only one surface: matplotlib sorts intersecting surfaces face by face, which
+            # draws jagged edges.
             paint = np.array([to_rgb(look.colour) for look in canvas.looks])
             leading = surface[..., :-1].argmax(axis=-1)
             draw_surface(canvas, xs, ys, surface[..., -1], paint[leading])
             canvas.name_axes(*plane.names, "greatest posterior")
         else:
-            # from the colour of the other class (grey for several classes) to the colour of class k
+            # colours from that of the other class (grey for several classes) to that of class k
             rest = canvas.looks[1 - k].colour if n_classes == 2 else canvas.style.soft
             colours = mixed(canvas.looks[k].colour, rest, surface[..., k : k + 1])
             draw_surface(canvas, xs, ys, surface[..., k], colours)
@@ -281,10 +283,10 @@ def posterior_surface(
 
 
 def _smooth_posteriors(fitted: Fitted, plane: Plane, xs: Floats, ys: Floats) -> Floats:
-    """Return p(k | x) for each class on a grid, and the largest of them last, (y, x, K + 1).
+    """Return p(k | x) for each class on a grid, and then the largest posterior, (y, x, K + 1).
 
-    All are smoothed over about one cell. Otherwise a valley narrower than a cell would be drawn
-    with jagged edges.
+    The values are smoothed over about one cell. Otherwise a valley narrower than a cell would have
+    jagged edges.
     """
     fine = mesh(_finer(xs), _finer(ys))
     posteriors = fitted.posteriors(plane.lift(fine))
@@ -296,7 +298,7 @@ def _smooth_posteriors(fitted: Fitted, plane: Plane, xs: Floats, ys: Floats) -> 
 
 
 def _finer(centres: Floats) -> Floats:
-    """Return evenly spaced points, several for each evenly spaced centre."""
+    """Return evenly spaced points, of which several lie around each centre."""
     step = centres[1] - centres[0]
     offsets = (np.arange(_PER_CELL) - _PER_CELL // 2) / _PER_CELL
     return np.asarray(centres[:, None] + step * offsets).ravel()

@@ -1,4 +1,4 @@
-"""Decision regions of a classifier."""
+"""The figure of the decision regions of a classifier."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -25,9 +25,9 @@ from suffice.present.plots.plane import Feature, Plane, PredictionGrid, plane_fo
 from suffice.present.plots.style import Theme
 from suffice.typing import Codes, Flags, Floats, LabelsLike, RowsLike, SklearnClassifier
 
-CELLS = 2000  # cells along one feature
-HALVINGS = 40  # bisections of a cell to locate a change of the prediction
-MOST_NAMES = 30  # with more classes, strips have no names
+CELLS = 2000  # number of cells along one feature
+HALVINGS = 40  # number of bisections of a cell that locate a change of the prediction
+MOST_NAMES = 30  # with more classes, the strips of classes have no names
 TINT = 0.22  # opacity of a region
 
 
@@ -46,10 +46,10 @@ def decision_regions(
 ) -> Axes:
     """Return axes with the region of each class, boundaries, ellipses and rows.
 
-    One feature is drawn as bands, with the rows of each class in a strip. Two features are drawn as
-    a plane. More features are drawn in the first discriminant coordinates, with other directions at
-    their expectation. Boundaries of suffice's Gaussian classifiers are exact curves. Rows with an
-    ink edge are misclassified.
+    One feature is drawn as bands, with the rows of each class in a strip, and two features as a
+    plane. For more features, the axes are the first discriminant coordinates, and other directions
+    are held at their expectation. Boundaries of suffice's Gaussian classifiers are exact curves.
+    Misclassified rows have dark edges, or light ones on a dark page.
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.3.
 
     Parameters
@@ -61,14 +61,14 @@ def decision_regions(
     y : array (n,), optional
         Labels of the rows.
     features : one or two names or indices, optional
-        The features to draw over, with the others fixed at ``at``.
+        The features on the axes; all others are fixed at ``at``.
     at : array (d,), optional
         Values of the other features; by default their means.
     coverage : sequence of float, optional
-        Shares of each class that its ellipses contain, for Gaussian classifiers. By default a half
-        and 95 %, or a half for many classes; () for no ellipses.
+        Shares of a class that its ellipses contain, for Gaussian classifiers. The default is 50 %
+        and 95 %, or only 50 % for many classes. () draws no ellipses.
     resolution : int
-        Points along each side.
+        Number of points along each side.
     legend : bool
         Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
@@ -113,7 +113,7 @@ def decision_regions(
 
 
 def _say_slice(canvas: Canvas, n_hidden: int) -> None:
-    """Write a note that the regions are a slice through more coordinates."""
+    """Write a note that the plane is a slice through a space of more coordinates."""
     others = counted(n_hidden, "more coordinate")
     canvas.ax.text(
         0.01,
@@ -140,7 +140,7 @@ def _draw_bands(canvas: Canvas, fitted: Fitted, line: Plane) -> None:
         canvas.ax.axvline(cut, color=canvas.style.ink, linewidth=1.5, label="_boundary")
     canvas.ax.set_xlim(low, high)
     canvas.name_axes(line.names[0])
-    # classes along the vertical axis, the first at the top
+    # the strips are stacked along the vertical axis, with the first class at the top
     n_classes = len(canvas.looks)
     names = [look.name for look in canvas.looks]
     step = -(-n_classes // MOST_NAMES)
@@ -150,7 +150,7 @@ def _draw_bands(canvas: Canvas, fitted: Fitted, line: Plane) -> None:
 
 
 def bands(fitted: Fitted, plane: Plane, low: float, high: float) -> tuple[list[float], Codes]:
-    """Return the points where the prediction changes, and the predictions between them."""
+    """Return the points where the prediction changes, and the predictions between these points."""
     edges = np.linspace(low, high, CELLS)
     codes = fitted.predict(plane.lift(edges[:, None]))
     change = np.flatnonzero(codes[1:] != codes[:-1])
@@ -167,16 +167,16 @@ def bands(fitted: Fitted, plane: Plane, low: float, high: float) -> tuple[list[f
 
 
 def jitter(n: int, width: float = 0.6) -> Floats:
-    """Return offsets that spread n rows evenly over a strip, in a random-looking order."""
+    """Return offsets that spread n rows evenly over a strip, in an order that looks random."""
     # multiples of the golden ratio, modulo one
     golden = np.arange(1, n + 1, dtype=np.float64) * 0.6180339887498949 % 1
     return np.asarray((golden - 0.5) * width)
 
 
 def _fill(canvas: Canvas, grid: PredictionGrid) -> list[Entry]:
-    """Tint cells by class and hatch rejected cells; return legend entries for the hatches."""
+    """Tint cells by class and hatch rejected cells; return the legend entry of the hatches."""
     tints = [to_rgba(look.colour, TINT) for look in canvas.looks]
-    transparent = (0, 0, 0, 0)  # used for code −1, the last index
+    transparent = (0, 0, 0, 0)  # colour of code −1, which selects the last entry
     colours = np.array([*tints, transparent])
     (left, right), (bottom, top) = grid.window
     canvas.ax.imshow(
@@ -205,7 +205,7 @@ def _fill(canvas: Canvas, grid: PredictionGrid) -> list[Entry]:
 
 
 def _draw_model(canvas: Canvas, grid: PredictionGrid, coverage: Sequence[float]) -> None:
-    """Draw ellipses that contain given shares of Gaussian classes, or of their components."""
+    """Draw ellipses that contain given shares of Gaussian classes, or of the components."""
     density: Any = grid.fitted.classifier.model
     gaussians = getattr(density, "components", density)
     if not hasattr(gaussians, "covariance_of"):
@@ -220,7 +220,7 @@ def _draw_model(canvas: Canvas, grid: PredictionGrid, coverage: Sequence[float])
 
 
 def _outline(canvas: Canvas, grid: PredictionGrid) -> None:
-    """Draw every boundary once: as the exact curve if known, otherwise as a contour."""
+    """Draw every boundary once: as an exact curve if it has an equation, else as a contour."""
     ink = canvas.style.ink
     for a, b in grid.neighbours:
         curves = grid.exact_curves(a, b)
@@ -270,7 +270,7 @@ def _draw_rows(canvas: Canvas, fitted: Fitted, plane: Plane, codes: Codes) -> li
 
 
 def _predicted_wrongly(fitted: Fitted, rows: Floats, codes: Codes) -> Flags:
-    """Return whether each row is misclassified; rejected rows are not."""
+    """Return whether each row is misclassified; rejected rows count as not misclassified."""
     predicted = fitted.predict(rows)
     wrong: Flags = (predicted != codes) & (predicted >= 0)
     return wrong

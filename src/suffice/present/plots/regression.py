@@ -1,4 +1,4 @@
-"""A regression line or curve with the Gaussian distribution that it assumes."""
+"""The figure of a regression line or curve, with the Gaussian distribution of y given x."""
 
 from typing import TYPE_CHECKING
 
@@ -62,7 +62,7 @@ def regression_line(
     along = np.linspace(low, high, 201)
     places = np.linspace(low, high, 6)[1:-1]
     means = estimator.predict(places[:, None])
-    # N(y; wᵀx + w_0, σ²), drawn sideways; its peak extends over a sixth of the axis
+    # N(y; wᵀφ(x) + w_0, σ²), drawn sideways with a peak as long as a sixth of the axis
     z = np.linspace(-3, 3, 121)
     heights = (high - low) / 6 * np.exp(-0.5 * z**2)
     with open_canvas(ax, theme, legend=legend) as canvas:

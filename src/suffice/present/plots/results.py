@@ -21,19 +21,19 @@ from suffice.present.plots.canvas import Entry, write_legend
 from suffice.present.plots.style import COLOURS, LIGHT, looks_of
 
 MOST_CHANGES = 30  # largest changes drawn for a drift
-LARGEST_EFFECT = 10  # longer bars of a drift are cut off
+LARGEST_EFFECT = 10  # longer bars of a drift are cut off at this effect
 SMALLEST_P = 1e-16
 
 
 def axes_for(ax: Axes | None) -> Axes:
-    """Return the given axes, or new ones."""
+    """Return the given axes, or new axes."""
     if ax is not None:
         return ax
     return plt.subplots(layout="constrained")[1]
 
 
 def box_m_figure(result: BoxM, ax: Axes | None = None) -> Axes:
-    """Draw the log determinant of each class minus the pooled one, with two standard errors."""
+    """Draw each class's log determinant minus the pooled one, ± two standard errors."""
     ax = axes_for(ax)
     positions = np.arange(len(result.classes))
     ax.axvline(0.0, color="0.6", lw=1)
@@ -67,7 +67,7 @@ def bias_variance_figure(result: BiasVariance, ax: Axes | None = None) -> Axes:
 
 
 def calibration_figure(result: Calibration, ax: Axes | None = None) -> Axes:
-    """Draw the observed against the predicted probability of the most probable class."""
+    """Draw observed against predicted probabilities of the most probable class."""
     ax = axes_for(ax)
     bins = result.bins
     error = np.stack([bins.observed - bins.low, bins.high - bins.observed])
@@ -80,7 +80,7 @@ def calibration_figure(result: Calibration, ax: Axes | None = None) -> Axes:
 
 
 def class_separation_figure(result: ClassSeparation, ax: Axes | None = None) -> Axes:
-    """Draw the share of each discriminant direction in the separation of the classes."""
+    """Draw how much each discriminant direction contributes to the separation of the classes."""
     ax = axes_for(ax)
     positions = np.arange(1, len(result.roots) + 1)
     total = max(result.roots.sum(), np.finfo(float).tiny)
@@ -104,7 +104,7 @@ def normality_figure(result: Normality, ax: Axes | None = None) -> Axes:
 
 
 def predictive_check_figure(result: PredictiveCheck, ax: Axes | None = None) -> Axes:
-    """Draw quantiles of squared distances against χ², with the range over simulations."""
+    """Draw quantiles of squared distances against those of χ², with their simulated range."""
     ax = axes_for(ax)
     expected = chdtri(len(result.feature_names), 1 - LEVELS)
     ax.plot(expected, expected, color="0.6", lw=1)
@@ -124,7 +124,8 @@ def drift_figure(result: Drift, ax: Axes | None = None) -> Axes:
     """Draw the effect of each change, with a filled dot if it is significant."""
     ax = axes_for(ax)
     changes = result.rows()[:MOST_CHANGES]
-    changes.reverse()  # the largest change is drawn last, at the top
+    # the axis begins at the bottom, so the largest change, drawn last, is at the top
+    changes.reverse()
     positions = np.arange(len(changes))
     effects = np.clip([abs(change["effect"]) for change in changes], 0, LARGEST_EFFECT)
     fills = ["C1" if change["moved"] else "none" for change in changes]

@@ -1,4 +1,4 @@
-"""Colours of text and lines, and a colour, marker, line and hatch for each class."""
+"""Styles of figures, and a colour, marker, line and hatch for each class."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -18,7 +18,7 @@ from suffice.typing import Floats, LabelsLike
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Colours of text, lines and page; the background of a figure is transparent."""
+    """The colours of text, lines and page of a theme; figures have transparent backgrounds."""
 
     ink: str  # text and boundaries
     soft: str  # axes, ticks and secondary lines
@@ -58,7 +58,7 @@ class Style:
         )
 
     def dress(self, ax: Axes) -> None:
-        """Set the colours of frame, ticks and labels of axes, also 3-D, to this style."""
+        """Set the colours of the frame, ticks and labels of axes, which may be 3-D."""
         ax.tick_params(color=self.soft, labelcolor=self.ink, labelsize=8.5)
         for side, spine in ax.spines.items():
             spine.set_color(self.soft)
@@ -111,7 +111,7 @@ def mixed(colour: ColorType, other: ColorType, share: float | Floats) -> Floats:
     return np.asarray(share * first + (1 - share) * second)
 
 
-# six colours of Okabe & Ito, then colours chosen for distance under all kinds of colour vision
+# Six colours of Okabe & Ito, followed by colours that differ under all kinds of colour vision.
 COLOURS = (
     "#0072B2",
     "#E69F00",
@@ -137,10 +137,10 @@ HATCHES = ("", "//", "\\\\", "..", "xx", "--", "||", "++")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The look of one class, and its name in a legend."""
+    """The colour, marker, line and hatch of a class, and its name in a legend."""
 
     label: Any
-    name: str  # the label, short enough for a legend
+    name: str  # label of the class, shortened for a legend
     colour: str
     marker: str
     dashes: LineStyleType
@@ -148,7 +148,7 @@ class Look:
 
 
 def looks_of(labels: LabelsLike) -> tuple[Look, ...]:
-    """Return the look of each class, by code; the first 208 differ in colour or marker."""
+    """Return a look for each class, by code; the first 208 differ in colour or marker."""
     # Okabe & Ito (2008), *Color Universal Design*
     plain_labels = np.asarray(labels).tolist()
     looks = []

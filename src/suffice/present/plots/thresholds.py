@@ -1,4 +1,4 @@
-"""The effect of a threshold on the posterior on error and cost."""
+"""Figures of the error and the cost for each threshold on a posterior."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -33,14 +33,15 @@ def error_against_threshold(
 ) -> Axes:
     """Return axes with the error of the rows that are not rejected, against the threshold.
 
-    A row is decided if its largest posterior reaches the threshold; the strip above shows the share
-    of rows that are not. With 0–1 costs, threshold t is optimal if rejecting a row costs 1 − t.
-    Chow (1970), *IEEE Transactions on Information Theory* 16, 41–46.
+    A row is decided if its largest posterior reaches the threshold, and rejected otherwise. The
+    strip above shows the share of rejected rows. If an error costs 1 and rejecting a row costs 1 −
+    t, the threshold t is optimal. Chow (1970), *IEEE Transactions on Information Theory* 16, 41–46.
 
     Parameters
     ----------
     source : fitted classifier or Predictions
-        What to evaluate, preferably on held-out rows.
+        The predictions to evaluate, or a classifier that predicts the rows. Rows should be held-out
+        rows.
     X : array or frame (n, d)
         Rows with the features of the fit.
     y : array (n,)
@@ -76,7 +77,7 @@ def error_against_threshold(
             drawstyle="steps-pre",
             label="_error",
         )
-        # 0.9, 0.99 and 0.999 are evenly spaced
+        # on this scale, 0.9, 0.99 and 0.999 are evenly spaced
         canvas.ax.set_xscale("function", functions=(_nines, _from_nines))
         _limit_probabilities(canvas.ax, lowest, highest, CONFIDENCES)
         canvas.ax.set_ylim(0, max(1.08 * float(error.max()), 1e-3))
@@ -122,7 +123,8 @@ def cost_against_threshold(
     Parameters
     ----------
     source : fitted classifier or Predictions
-        What to evaluate, preferably on held-out rows.
+        The predictions to evaluate, or a classifier that predicts the rows. Rows should be held-out
+        rows.
     X : array or frame (n, d)
         Rows with the features of the fit.
     y : array (n,)
@@ -130,10 +132,12 @@ def cost_against_threshold(
     sample_weight : array (n,), optional
         Weights of the rows; only with a classifier.
     label : object, optional
-        The class; by default the second of two classes, or each of several against the
-        rest. For one class, both parts of the cost are drawn, too.
+        The class whose posterior is compared with the threshold. By default, it is the second of
+        two classes; with more classes, each class has a curve. For one class, the costs of false
+        alarms and of misses are drawn, too.
     false_alarm_cost, miss_cost : float
-        Cost of predicting the class for a row of another class, and of missing a row of it.
+        Cost of predicting the class for a row of another class, and cost of missing a row of the
+        class.
     legend : bool
         Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
@@ -190,7 +194,7 @@ def cost_against_threshold(
 
 
 def _draw_cost(canvas: Canvas, curve: CostCurve, k: int) -> tuple[Line2D, Line2D]:
-    """Draw the cost of predicting class k, with a dot at the minimum; return both handles."""
+    """Draw the cost of predicting class k, and a dot at the minimum; return both handles."""
     line = canvas.curve(
         np.append(curve.thresholds, 1.0),
         _extended(curve.cost),
@@ -234,12 +238,12 @@ def _draw_parts(canvas: Canvas, curve: CostCurve) -> list[Entry]:
 
 
 def _extended(cost: Floats) -> Floats:
-    """Return the costs with the last one repeated, as the cost at threshold 1."""
+    """Return the costs, with the last cost repeated at threshold 1."""
     return np.append(cost, cost[-1])
 
 
 def _highest_shown_cost(curve: CostCurve) -> float:
-    """Return the largest cost over the thresholds shown, including the ends."""
+    """Return the largest cost over the range of thresholds that is shown."""
     ends = np.interp((LOWEST_THRESHOLD, HIGHEST_THRESHOLD), curve.thresholds, curve.cost)
     inside = curve.thresholds >= LOWEST_THRESHOLD
     inside &= curve.thresholds <= HIGHEST_THRESHOLD

@@ -19,7 +19,7 @@ WIDE_RANGE = 1e3
 
 
 def cross_validation_figure(result: CrossValidation, ax: Axes | None = None) -> Axes:
-    """Draw the criterion: a curve over one number, a map over two, or else a ranking."""
+    """Draw the criterion as a curve over one number, a map over two, or else a ranking."""
     ax = axes_for(ax)
     varied = _varied_settings(result)
     all_numbers = all(
@@ -38,7 +38,7 @@ def cross_validation_figure(result: CrossValidation, ax: Axes | None = None) -> 
 
 
 def _varied_settings(result: CrossValidation) -> list[str]:
-    """Return the settings that vary between candidates, in the order of the grid."""
+    """Return the names of settings that differ between candidates, in the order of the grid."""
     names = dict.fromkeys(name for params in result.params for name in params)
     varied = []
     for name in names:

@@ -1,4 +1,4 @@
-"""The answer: whether the model can be used, what it misses, caveats, and what to do next."""
+"""The answer of a report: whether the model can be used, its caveats, and the next step."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -33,33 +33,36 @@ from suffice.present.report import blocks as page
 from suffice.present.report.explanation import first_picture
 from suffice.present.report.findings import Findings
 
-MOST_CLASSES = 8  # classes whose recall is shown, at most
+MOST_CLASSES = 8  # most classes whose recall is shown
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer at the start of the page, the terminal output, JSON and ``Report.verdict``."""
+    """The answer that begins the page, the terminal output, the JSON and ``Report.verdict``."""
 
     usable: Usable
     headline: str
     model: str  # the recommended model
-    standing: Standing  # the error in the headline, the gains, and the recall of each class
-    threshold: Threshold | None  # lower threshold that finds more of the rarer class
+    # whether the model can be used, with the error in the headline and the recall of each class
+    standing: Standing
+    threshold: Threshold | None  # lower threshold that finds more rows of the rarer class
     auc: float
-    choice: ChoiceEstimate | None  # the choice of the model without each fold
-    own_error: float  # error of the model itself
-    own_interval: tuple[float, float]  # 95 % interval of this error
+    choice: ChoiceEstimate | None  # the error including the choice of the model
+    own_error: float  # error of the model itself, without the choice
+    own_interval: tuple[float, float]  # 95 % interval of ``own_error``
     caveats: tuple[str, ...]
-    reasons: tuple[str, ...]  # the useful threshold, if any, and the reason for this model
+    # sentences on a useful threshold, if any, and on why this model was chosen
+    reasons: tuple[str, ...]
     next_step: str
-    measured: str  # how the errors were measured
-    real_errors: RealErrors | None = None  # errors under other splits
+    measured: str  # a sentence on how the errors were measured
+    real_errors: RealErrors | None = None  # errors for other kinds of split
     caveat_details: tuple[Caveat, ...] = ()  # the caveats with their numbers
-    choice_rule: dict[str, object] | None = None  # models left after each step, by name
+    # names of the models that remain after each step of the choice
+    choice_rule: dict[str, object] | None = None
 
     @classmethod
     def of(cls, findings: Findings) -> Self:
-        """Return the answer of the findings."""
+        """Return the answer that follows from the findings."""
         verdict = findings.verdict
         details = _caveats(findings)
         return cls(
@@ -158,7 +161,7 @@ def _caveats(findings: Findings) -> tuple[Caveat, ...]:
 
 
 def _choice_rule(comparison: Comparison) -> dict[str, object] | None:
-    """Return the models left after each step of the choice, for JSON; None if a user chose."""
+    """Return the models after each step of the choice, for JSON; None if the user chose."""
     if not comparison.is_chosen:
         return None
     losses = comparison.row_losses
@@ -166,7 +169,7 @@ def _choice_rule(comparison: Comparison) -> dict[str, object] | None:
     return {
         "loss": LOSSES[made.loss],
         "best": losses.names[made.best],
-        # mean losses of each model; log-losses are capped at ``largest`` per row
+        # mean loss of each model; the log-loss of a row is at most ``largest``
         "losses": dict(zip(losses.names, json_value(losses.means[made.loss]), strict=True)),
         "largest": LARGEST,
         "close": [losses.names[m] for m in made.close],
@@ -176,7 +179,7 @@ def _choice_rule(comparison: Comparison) -> dict[str, object] | None:
 
 
 def answer_section(findings: Findings, answer: Answer) -> page.Section:
-    """Return the section at the top of the page."""
+    """Return the section with the answer, which is the first on the page."""
     blocks: list[page.Block] = [page.Paragraph(answer.headline, answer.usable)]
     blocks.extend(page.Paragraph(caveat, "caution") for caveat in answer.caveats)
     blocks.append(page.Paragraph(answer.next_step, "lead"))
@@ -207,7 +210,7 @@ def _facts(findings: Findings) -> page.Facts:
 
 
 def _errors_of_splits(errors: RealErrors, own: Split) -> list[page.Fact]:
-    """Return the errors under splits other than the one used on the page."""
+    """Return the errors for kinds of split other than the one that the page uses."""
     facts = []
     for each in errors.errors:
         if each.split != own:
@@ -301,7 +304,7 @@ def next_step(findings: Findings) -> str:
 
 
 def _is_worse_for_groups(errors: RealErrors, findings: Findings) -> bool:
-    """Whether the error is larger for unseen groups, with a group column that was suggested."""
+    """Whether the error is larger for unseen groups of a column that the report suggests."""
     worst = errors.headline
     is_given = findings.sample.groups is not None
     return worst.is_worse and worst.split == "unseen groups" and not is_given
@@ -340,7 +343,7 @@ def _next_step_with_care(findings: Findings) -> str:
     if small:
         if not missed.misses_half:
             names = [str(most_missed(small).label)]
-        # the class that a caveat names, unless all of its rows are found
+        # the class that a caveat names, unless all rows of the class are found
         rarest = min(small, key=lambda each: each.of)
         if rarest.n_found < rarest.of and str(rarest.label) not in names:
             names.append(str(rarest.label))

@@ -1,4 +1,4 @@
-"""Whether the assumptions of the chosen model hold: tests, one by one and in words."""
+"""Test the assumptions of the chosen model, and summarise the results."""
 
 import warnings
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from suffice.present.report.documented_table import DocumentedTable
 from suffice.present.report.findings import Findings
 from suffice.typing import Floats
 
-ROWS_OF_A_CLASS = 500  # rows of a class used in a test, at most
+ROWS_OF_A_CLASS = 500  # most rows of a class used in a test
 SIMULATIONS = 199
 FEW_ROWS = 100  # with fewer rows, tests have little power
 MANY_ROWS = 2_000  # with more rows, tests find differences too small to matter
@@ -28,15 +28,15 @@ MANY_ROWS = 2_000  # with more rows, tests find differences too small to matter
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GaussianRows:
-    """A Gaussian classifier, the rows that it reads, and the numbers that enter its density."""
+    """A Gaussian classifier, and the rows and numbers that it reads."""
 
     model: Any
     rows: pl.DataFrame
-    x: Floats  # power-transformed if the model transforms its features  (n, d)
+    x: Floats  # numbers that enter the density, after the power transform if there is one (n, d)
 
 
 class AssumptionTest(Protocol):
-    """A test of an assumption: a small p-value is evidence against it."""
+    """The result of a test: a small p-value is evidence against the tested assumption."""
 
     @property
     def p_value(self) -> float: ...
@@ -44,7 +44,7 @@ class AssumptionTest(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """The results of tests of assumptions, as a summary and one by one."""
+    """A summary of tests of assumptions, and the result of each test."""
 
     in_words: str
     details: tuple[page.Block, ...]
@@ -74,7 +74,7 @@ class Assumptions:
 
 
 def checks_in_words(checks: tuple[page.Check, ...], n_rows: int) -> str:
-    """Return a summary: which assumptions fail, and whether that affects the answer."""
+    """Return a summary of which assumptions fail, and whether that affects the answer."""
     if not checks:
         return "The model predicts no probabilities, and it makes no assumption to test."
     doubted = [check for check in checks if check.tone == "caution"]
@@ -92,7 +92,7 @@ def checks_in_words(checks: tuple[page.Check, ...], n_rows: int) -> str:
 
 
 def _rejections_in_words(doubted: list[page.Check], n_rows: int) -> str:
-    """Return which assumptions tests reject, and what that affects."""
+    """Return sentences on the rejected assumptions, and on what that affects."""
     beginning = "A test rejects this assumption of the model"
     if len(doubted) > 1:
         beginning = "Tests reject these assumptions of the model"
@@ -112,21 +112,21 @@ def _rejections_in_words(doubted: list[page.Check], n_rows: int) -> str:
 
 
 def columns_of_few_values(sample: DocumentedTable) -> tuple[str, ...]:
-    """Return features that cannot be Gaussian: indicators, and numbers with few values."""
+    """Return the features that cannot be Gaussian: indicators, and numbers with few values."""
     many = {p.name for p in sample.profiles if not p.levels and p.distinct >= FEWEST_VALUES}
     return tuple(name for name in sample.names if name not in many)
 
 
 def gaussian_rows(findings: Findings, left_out: tuple[str, ...]) -> GaussianRows | None:
-    """Return a classifier of the other columns; None if no assumption involves Gaussians."""
+    """Return a classifier without the columns ``left_out``; None if the model is not Gaussian."""
     model = findings.gaussian
     table = findings.sample.table
     frame = findings.sample.frame
     kept = [name for name in frame.columns if name not in left_out]
-    if model is None or not kept:  # Polars would read an empty list as a choice of no rows
+    if model is None or not kept:  # polars would take an empty list as a selection of no rows
         return None
     rows = frame[kept]
-    # an average has several Gaussians, and levels have no density
+    # an average has several Gaussians, and levels have no Gaussian density
     if left_out and _is_average(findings):
         return None
     if left_out:
@@ -193,13 +193,13 @@ def _checks(findings: Findings, gaussian: GaussianRows | None) -> tuple[page.Che
 
 
 def simulated_rows_of_a_class(sample: DocumentedTable) -> int:
-    """Return how many rows per class to simulate, so that a test takes about a second."""
+    """Return the number of rows per class for which a simulation takes about a second."""
     work = sample.table.n_features**2 * sample.table.n_classes
     return int(np.clip(1_000_000 // work, 30, ROWS_OF_A_CLASS))
 
 
 def _check(subject: str, question: str, test: Callable[[], AssumptionTest]) -> page.Check:
-    """Return the result of a test, or why it could not be made."""
+    """Return the result of a test, or the reason why it failed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

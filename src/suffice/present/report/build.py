@@ -1,4 +1,4 @@
-"""``sf.report``: from labelled rows to a report that can be written in several formats."""
+"""``suffice.report``: make a report on labelled rows, and write it in several formats."""
 
 import warnings
 from collections.abc import Callable
@@ -38,9 +38,10 @@ SAMPLE_ROWS = 10_000  # with more rows, a sample is evaluated and drawn
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Report:
-    """A report on labelled data: the classifier to use and why, its errors and how sure they are.
+    """A report on labelled data: which classifier to use, why, and how many errors it makes.
 
-    ``write(format)`` returns the page as text; ``save(path)`` writes it, by its extension.
+    ``write(format)`` returns the page as text. ``save(path)`` writes the page in the format that
+    the extension gives.
 
     Examples
     --------
@@ -59,22 +60,22 @@ class Report:
     comparison: Comparison
     version: str
     judgement: Findings  # everything on the page: verdict, checks, importance, learning curve
-    notations: Notations | None = None  # how the file of the rows writes numbers and dates
+    notations: Notations | None = None  # notation of numbers and dates in the file of the rows
     saved: list[Path] = field(default_factory=list)  # files written so far
 
     @property
     def verdict(self) -> str:
-        """The answer in words: whether to use the model, its error, what it misses, and caveats."""
+        """The answer as text: whether to use the model, its error, what it misses, and caveats."""
         return self.answer.text
 
     def write(self, format: str = "html") -> str:
-        """Return the report as text: "html", "md" or "json"."""
+        """Return the report as text in the format "html", "md" or "json"."""
         if format not in RENDERERS:
             raise InvalidParameterError(f"format={format!r}: expected 'html', 'md' or 'json'")
         return RENDERERS[format](self)
 
     def save(self, path: str | Path, format: str | None = None) -> None:
-        """Write the report atomically, in the given format or by the extension."""
+        """Write the report in the given format; by default, the extension gives the format."""
         if format is None:
             format = FORMATS.get(Path(path).suffix.lower())
         if format is None:
@@ -140,22 +141,24 @@ def report(
 ) -> Report:
     """Return a report of labelled rows, and write it to ``path`` if one is given.
 
-    The report describes the data, which classifier to use and why, what that model is, its errors,
-    and whether it can be trusted. All errors are on held-out rows.
+    The report describes the data, which classifier to use and why, how the classifier decides, its
+    errors, and whether it can be trusted. All errors are those on held-out rows.
 
     Parameters
     ----------
     X, y : array or frame (n, d), labels (n,)
-        Text is read as categories, and rows with missing values are used; ids and free text are
-        left out. The index of a pandas frame names the rows, and the name of a pandas series the
-        labels.
+        Text is read as categories, and rows with missing values are used. Ids and free text are
+        left out. The index of a pandas frame identifies the rows, and the name of a pandas series
+        is the name of the label column.
     path : str or Path, optional
-        Where to write: ``.html`` (one file, no request to anywhere), ``.md`` or ``.json``.
+        File to write: ``.html`` (a single file that loads nothing from elsewhere), ``.md`` or
+        ``.json``.
     estimator : classifier, optional
-        The classifier to report on; by default, the simplest that is about as good as the best.
+        The classifier to report on. By default, it is the simplest of the models that are about as
+        good as the best.
     models, cv, random_state, progress
-        As in ``sf.compare``; by default ten folds, or five with at least 2,000 rows. Folds hold out
-        every row once.
+        As in ``sf.compare``. By default, there are ten folds, or five with at least 2,000 rows.
+        Folds must hold out every row once.
     sample_weight : array (n,), optional
         Weights of the rows; rows of weight zero are left out.
     name : str, optional
@@ -163,14 +166,15 @@ def report(
     groups : array (n,), optional
         Group of each row, such as a person, batch or year. Folds hold out whole groups.
     against : rows, or a pair of rows and labels, optional
-        New rows. The report then shows which columns have changed, and the model's error on them.
+        New rows. The report then shows which columns have changed and, with labels, the model's
+        error on the new rows.
     fast : bool, default=False
-        A first look: few models, three folds, and no figures that take long.
+        Whether to make a first look only, with few models, three folds, and no slow figures.
 
     Returns
     -------
     Report
-        ``.estimator`` is the chosen classifier, fitted on all rows.
+        ``.estimator`` is the chosen classifier, fitted to all rows.
 
     Examples
     --------
@@ -241,7 +245,7 @@ def report_of(
         estimator=findings.estimator,
         comparison=findings.comparison,
         version=version("suffice"),
-        # a page cannot hold a million rows
+        # The page shows rows of the sample only: a million rows would be too many.
         judgement=replace(findings, data=sample, fold_models=()),
         notations=None if provenance is None else provenance.notations,
     )

@@ -1,4 +1,4 @@
-"""Contributions and accumulated local effects: how the cells of a row change its posteriors."""
+"""Contributions of columns to log odds, and accumulated local effects on posteriors."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,20 +10,20 @@ from suffice.core.decision.predictions import log_posteriors_of
 from suffice.core.model.contributions import parts_of_log_odds, replacements
 from suffice.typing import Codes, Flags, Floats, Labels, RowsLike, SklearnClassifier
 
-#: Smaller log posteriors are treated as this one: log 2e-9 ≈ −20.
+#: Smaller log posteriors are replaced with this value: log 2e-9 ≈ −20.
 SMALLEST_LOG_POSTERIOR = -20.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExplainedModel:
-    """A fitted classifier, rows in the form it reads, and its classes."""
+    """A fitted classifier, rows in the form that it reads, and its classes."""
 
     estimator: SklearnClassifier
     rows: Any  # an array or a frame  (n, d)
     classes: Labels  # (K,)
 
     def log_posteriors(self, source_rows: Codes) -> Floats | None:
-        """Return log p(k | x), (m, K), of combined rows; None without posteriors."""
+        """Return log p(k | x), (m, K), of the rows that ``combined_rows`` returns, if possible."""
         combined = combined_rows(self.rows, source_rows)
         return log_posteriors(self.estimator, combined, self.classes)
 
@@ -68,9 +68,9 @@ def contributions(
 ) -> Floats | None:
     """Return the log odds of each reference row, and the part of each column group, (m, 1 + G).
 
-    The cells of a reference row are replaced by those of the explained row, one group of columns
-    after the other. The replacement runs once in the order of the groups and once in reverse, and
-    both results are averaged. A row of the result sums to the log odds of the explained row.
+    The cells of a reference row are replaced with those of the explained row, one group of columns
+    after the other. This is done once in the order of the groups and once in reverse, and the
+    results are averaged. Each row of the result adds up to the log odds of the explained row.
 
     Parameters
     ----------
@@ -95,7 +95,10 @@ def _log_odds_by_step(
     pairs: Codes,
     from_row: Flags,
 ) -> Floats | None:
-    """Return log odds (m, S) of reference rows, with cells replaced if ``from_row`` (S, d)."""
+    """Return the log odds (m, S) of reference rows after each of S steps of replacement.
+
+    ``from_row`` (S, d) says which columns have the cells of the explained row in each step.
+    """
     n_steps, n_columns = from_row.shape
     explained = who[:, 0, None, None]
     reference = who[:, 1, None, None]
@@ -117,10 +120,10 @@ def local_effects(
 ) -> tuple[Floats, Floats] | None:
     """Return edges (b,) of a column and the accumulated local effect on each posterior, (b, K).
 
-    Effects are differences of posteriors. Their mean over the rows is zero, and so is their sum
-    over the classes. Each row is moved only to the edges of its own bin, so no point is far from
-    the data. None if the column has fewer than two bins, or if the classifier has no posteriors.
-    Apley & Zhu (2020), *JRSS B* 82, 1059–1086.
+    Effects are differences of posteriors. The mean of the effects over the rows is zero, and so is
+    their sum over the classes. Each row is moved only to the edges of its own bin, so no point is
+    far from the data. The result is None if the column has fewer than two bins, or if the
+    classifier has no posteriors. Apley & Zhu (2020), *JRSS B* 82, 1059–1086.
     """
     order = np.argsort(values, kind="stable")
     quantiles = np.linspace(0, len(order) - 1, bins + 1).round().astype(int)
@@ -153,7 +156,7 @@ def _posteriors_moved(
     column: int,
     source_rows: Codes,
 ) -> Floats | None:
-    """Return posteriors (n, K) of rows with one column's cells taken from ``source_rows``."""
+    """Return posteriors (n, K) of the rows, with one column taken from ``source_rows``."""
     n_rows, n_columns = model.rows.shape
     cells = np.repeat(np.arange(n_rows)[:, None], n_columns, axis=1)
     cells[:, column] = source_rows

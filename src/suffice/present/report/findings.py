@@ -1,4 +1,4 @@
-"""Findings for a report: models compared on the same folds, and the chosen model."""
+"""Compare models for a report, choose one, and study it."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -58,30 +58,33 @@ from suffice.selection.validation.folds import Folds
 from suffice.typing import Codes, LabelsLike, SklearnClassifier
 
 FAST_MODELS = ("LDA", "GaussianNB", "logistic regression", "decision tree", "random forest")
-SEARCHING_MODELS = ("RDA", "AutoGaussian")  # models that search for their own regularisation
-MANY_CLASSES = 9  # with more classes, curves and clouds hide each other
+# models that choose their own regularisation by a search
+SEARCHING_MODELS = ("RDA", "AutoGaussian")
+MANY_CLASSES = 9  # with more classes, curves and dots in one chart would hide each other
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """Everything a report is written from: rows, compared models, and the chosen model."""
+    """What a report is written from: the rows, the compared models, and the chosen model."""
 
     data: DocumentedTable
     sample: DocumentedTable  # the evaluated rows: all rows, or a sample if there are many
-    comparison: Comparison  # its reference is the chosen model
-    estimator: Any  # fitted on all rows, or on the evaluated rows if all would take too long
-    gaussian: Any  # a Gaussian classifier with the same equations; None if there is none
-    held_out: Predictions  # held-out predictions of the evaluated rows, in order
+    comparison: Comparison  # comparison of the models; its reference is the chosen model
+    # the chosen model, fitted to all rows, or to the evaluated rows if all take too long
+    estimator: Any
+    # a Gaussian classifier with the same equations as the chosen model, if there is one
+    gaussian: Any
+    held_out: Predictions  # held-out predictions of the evaluated rows, in row order
     checks: DataChecks
     # calibration of held-out posteriors; None without posteriors
     calibration: Calibration | None
     verdict: Verdict
     importance: tuple[Importance, ...]  # importance of the original columns, largest first
     growth: Growth | None  # the expected error with more rows
-    fast: bool  # whether simulations, importance and learning curve were left out
+    fast: bool  # whether simulations, importance and the learning curve were left out
     why_no_curve: str = ""  # a sentence on why there is no learning curve
-    learnt_from: str = "all rows"  # the rows that the estimator was fitted to
-    # the classifier of each fold, kept while the page is made
+    learnt_from: str = "all rows"  # phrase on the rows that the estimator was fitted to
+    # the classifier of each fold, kept only until the page is made
     fold_models: tuple[Any, ...] = ()
 
     @property
@@ -101,7 +104,7 @@ class Findings:
 
     @property
     def counted(self) -> str:
-        """The unit of tables of held-out rows: rows, or their weight."""
+        """The unit of tables of held-out rows: "rows", or the weight of rows."""
         return "rows" if self.sample.table.weight is None else "weight of rows"
 
     @cached_property
@@ -110,12 +113,12 @@ class Findings:
 
     @property
     def has_many_classes(self) -> bool:
-        """Whether there are more classes than a chart can show."""
+        """Whether there are more classes than one chart can show."""
         return len(self.class_names) > MANY_CLASSES
 
     @cached_property
     def positive(self) -> int:
-        """The positive class: that of the verdict, or else the rarer of the two."""
+        """The positive class: that of the threshold in the verdict, or else the rarer of two."""
         threshold = self.verdict.threshold
         if threshold is not None:
             return int(np.flatnonzero(self.held_out.classes == threshold.label)[0])
@@ -125,7 +128,7 @@ class Findings:
 
     @cached_property
     def ranked_features(self) -> Codes:
-        """Features by how well they separate the classes, best first, (d,)."""
+        """Indices of the features, those that separate the classes best first, (d,)."""
         ratio = np.nan_to_num(separation(self.moments), posinf=np.inf)
         return np.asarray(np.argsort(-ratio, kind="stable"))
 
@@ -146,22 +149,23 @@ class Findings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportSettings:
-    """Which models to compare, and how."""
+    """Which models a report compares, and how."""
 
-    # The model to report on, if the user chose it.
+    # The model to report on, if the user chooses it.
     estimator: SklearnClassifier | None = None
     models: ModelsLike = None  # names, estimators or a mapping of both
     cv: FoldsLike | None = None  # number of folds, a scikit-learn splitter, or splits
     seed: int = 0
     progress: Wish = None
-    fast: bool = False  # a first look: few models, three folds, no simulation
+    # whether to make a first look only, with few models, three folds and no simulations
+    fast: bool = False
 
     def members(
         self,
         n_fits: int,
         size: FitSize,
     ) -> tuple[tuple[ComparedModel, ...], tuple[SlowModel, ...]]:
-        """Return the models to compare, a given estimator first, and those that take too long."""
+        """Return the models to compare, a given estimator first, and models that take too long."""
         models = self.models
         is_first_look = models is None and self.fast
         if is_first_look:
@@ -185,7 +189,7 @@ class ReportSettings:
 
 
 def _models_without_search() -> tuple[ComparedModel, ...]:
-    """Return regularised models whose settings have a closed form."""
+    """Return regularised models whose settings need no search."""
     lda = GaussianClassifier(tied=True, shrinkage="oas", temperature="auto")
     qda = GaussianClassifier(shrinkage="oas", temperature="auto")
     return (
@@ -200,8 +204,8 @@ def judge(
     settings: ReportSettings,
     others: DocumentedTable | None = None,
 ) -> Findings:
-    """Return the models compared on the rows of ``sample``, and the chosen one fitted to all."""
-    # before the models, because the checks need memory for all rows
+    """Return the findings: models compared on ``sample``, and the chosen one fitted to ``data``."""
+    # The checks come before the models, because they need memory for all rows.
     checks = _data_checks(data)
     return_freed_memory()
     folds = _folds(sample, settings, are_there_others=others is not None)
@@ -261,18 +265,18 @@ def judge(
 
 
 class _Rows(NamedTuple):
-    """The rows that the chosen model is fitted to, those it is evaluated on, and others."""
+    """The rows that the chosen model is fitted to, the rows it is evaluated on, and others."""
 
     fitted: DocumentedTable
     sample: DocumentedTable
-    others: DocumentedTable | None  # which the choice of the model has not seen
+    others: DocumentedTable | None  # rows that were not used for the choice of the model
 
 
 class _Study(NamedTuple):
-    """The chosen model fitted, and what only this model is studied for."""
+    """The fitted chosen model, and results that are computed for this model only."""
 
     estimator: Any
-    tested: ChoiceEstimate | None  # its error on other rows, None where there are none
+    tested: ChoiceEstimate | None  # error on other rows; None if there are no other rows
     importance: tuple[Importance, ...]
     growth: Growth | None
 
@@ -284,7 +288,7 @@ def _studied(
     rows: _Rows,
     settings: ReportSettings,
 ) -> _Study:
-    """Return the chosen model, fitted, with its error on other rows and its importances."""
+    """Return the fitted chosen model, its error on other rows, and importances of columns."""
     learning_curve = None
     importance: tuple[Importance, ...] = ()
     if not settings.fast:
@@ -300,7 +304,8 @@ def _studied(
         tasks.extend(range(len(folds.splits)))
     has_test = rows.others is not None and rows.fitted is not rows.sample
     if has_test:
-        tasks.append(None)  # other processes begin with the last task
+        # the test on other rows comes last, because other processes begin with the last task
+        tasks.append(None)
     shared = _SharedStudy(member.estimator, rows.sample, rows.others, shuffling)
     # other processes do some of these tasks while this one fits the model to all rows
     with computed_ahead(_study_part, shared, tasks if member.travels else []) as computed:
@@ -324,7 +329,7 @@ def _studied(
 
 
 class _SharedStudy(NamedTuple):
-    """What a process needs to do its part of the study of the chosen model."""
+    """What a process needs for a part of the study of the chosen model."""
 
     estimator: SklearnClassifier
     sample: DocumentedTable
@@ -333,14 +338,14 @@ class _SharedStudy(NamedTuple):
 
 
 class _StudyPart(NamedTuple):
-    """The rises of the losses on a fold, or the error on other rows."""
+    """The result of a part of the study: rises of losses on a fold, or the error on other rows."""
 
     rises: FoldRises | None = None
     tested: ChoiceEstimate | None = None
 
 
 def _study_part(shared: _SharedStudy, fold: int | None) -> _StudyPart:
-    """Shuffle the columns of a fold; without one, test a model of the sample on other rows."""
+    """Shuffle the columns of a fold; if ``fold`` is None, test the model on other rows."""
     if fold is not None and shared.shuffling is not None:
         return _StudyPart(rises=shared.shuffling.rises(fold))
     if shared.others is None:
@@ -357,7 +362,7 @@ def _with_data_caveats(
 
 
 def _without_answered_hint(checks: DataChecks, comparison: Comparison) -> DataChecks:
-    """Return the checks without a hint at dates or groups if the error for these was measured."""
+    """Return the checks without a hint at groups or dates for which the error was measured."""
     errors = comparison.real_errors
     if errors is None:
         return checks
@@ -372,10 +377,10 @@ def _without_answered_hint(checks: DataChecks, comparison: Comparison) -> DataCh
 def _with_real_errors(
     comparison: Comparison, member: ComparedModel, sample: DocumentedTable, seed: int
 ) -> Comparison:
-    """Return a comparison with the errors for unseen groups and later rows, if columns have them.
+    """Return a comparison with the errors for unseen groups and later rows, if possible.
 
-    Without given groups, a column that seems to identify persons or sites is used. Without given
-    times, the first date column is used.
+    If the user gives no groups, a column that seems to identify persons or sites is used. If the
+    user gives no times, the first date column is used.
     """
     complete = {p.name: p for p in sample.profiles if p.kind != "date" and not p.empty.any()}
     used = {
@@ -415,9 +420,9 @@ def _folds(
     *,
     are_there_others: bool,
 ) -> Folds:
-    """Return folds that hold out every row once, which the sentences on the page require."""
+    """Return folds that hold out every row once, as the sentences on the page say."""
     cv = settings.cv
-    # if other rows test the choice, three folds suffice to make it
+    # three folds suffice for the choice if other rows test it
     if cv is None and (settings.fast or are_there_others):
         cv = 3
     table = sample.table
@@ -442,7 +447,7 @@ def _data_checks(data: DocumentedTable) -> DataChecks:
     rows = data.table if data.source is None else data.source
     with recorded_warnings():
         checks = data_checks(rows, data.table.labels, dates)
-    if data.groups is not None:  # whole groups are already held out
+    if data.groups is not None:  # folds already hold out whole groups
         checks = replace(checks, together="")
     return checks
 
@@ -456,11 +461,11 @@ def _error_on(others: DocumentedTable, fitted_model: SklearnClassifier) -> Choic
 def _learning_curve(
     member: ComparedModel, outcome: Outcome, folds: Folds, seed: int, *, has_groups: bool
 ) -> Growth | None:
-    """Return the expected error with more rows; None if a fit takes long or rows have groups."""
-    # with groups, it is unclear whether more rows would come from the same groups
+    """Return the expected error with more rows; None if a fit is slow or rows have groups."""
+    # with groups, it is unknown whether more rows would come from the same groups
     if has_groups or _seconds_to_fit(member, folds) > 1:
         return None
-    # as many repeats as take a few seconds
+    # 3 to 8 repeats, so that the curve takes a few seconds
     n_repeats = int(np.clip(0.5 / _seconds_to_fit(member, folds), 3, 8))
     return growth(member, folds, outcome, n_repeats=n_repeats, seed=seed)
 
@@ -488,7 +493,7 @@ def _seconds_to_fit(member: ComparedModel, folds: Folds) -> float:
 
 
 def _without_fold_models(comparison: Comparison, n_parameters: float) -> Comparison:
-    """Return a comparison without classifiers, and with the final model's number of parameters."""
+    """Return a comparison without classifiers, with the number of parameters of the final model."""
     outcomes = []
     for outcome in comparison.outcomes:
         if outcome.name == comparison.reference:
@@ -513,7 +518,7 @@ def _calibration(held_out: Predictions, simulations: int) -> Calibration | None:
 
 
 def fitted_on(data: DocumentedTable, estimator: SklearnClassifier) -> SklearnClassifier:
-    """Return a copy of an estimator fitted to all rows, from moments if they suffice."""
+    """Return a copy of an estimator, fitted to all rows, or to their moments if these suffice."""
     learner = learner_of(estimator, data.rows, is_plain=data.source is None)
     if isinstance(learner, FromMoments):
         moments = Moments.of_table(data.table, storage=learner.storage, fourth=learner.fourth)
@@ -525,12 +530,12 @@ def gaussian_behind(
     fitted_model: SklearnClassifier,
     data: DocumentedTable,
 ) -> GaussianEstimator | None:
-    """Return a single Gaussian classifier with the equations of a fitted one, or None."""
+    """Return a Gaussian classifier with the same equations as a fitted model, if there is one."""
     best = getattr(fitted_model, "best_estimator_", fitted_model)
     if not isinstance(best, GaussianEstimator):
         return None
     gaussian: GaussianEstimator = clone(best)
-    # settings that were chosen automatically become fixed
+    # use the values of settings that were "auto"
     chosen = best.settings_
     left_open = best.settings().open_settings
     if "pooling" in left_open:
@@ -542,7 +547,7 @@ def gaussian_behind(
     if data.source is None:
         gaussian.set_params(power=best.moments_.power)
         return gaussian.fit_moments(best.moments_)
-    # for mixed rows, a Gaussian classifier of the encoded rows
+    # mixed rows need a Gaussian classifier of the encoded rows
     power = None if best.power is None else "yeo-johnson"
     gaussian.set_params(categorical=None, missing="marginal", power=power)
     return gaussian.fit(data.frame, data.table.labels, data.table.weight)

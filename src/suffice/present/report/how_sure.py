@@ -1,4 +1,4 @@
-"""The section on certainty: how errors were measured, calibration, more rows, assumptions."""
+"""The section on how certain the answer of a report is."""
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def _would_more_rows_help(findings: Findings) -> str:
 
 
 def _learning_curve(findings: Findings) -> page.Plot | None:
-    """Return the error against the number of training rows; None if it was not computed."""
+    """Return a plot of the error over the number of training rows; None if not computed."""
     growth = findings.growth
     if growth is None:
         return None

@@ -1,4 +1,4 @@
-"""The section on errors: held-out confusion, misclassified rows, outliers."""
+"""The section on errors: the confusion matrix, misclassified rows, and outliers."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -16,11 +16,11 @@ from suffice.present.report.effects import ExplainedModel, contributions
 from suffice.present.report.findings import Findings
 from suffice.typing import Codes, Floats
 
-MOST_ROWS = 10  # rows or pairs of classes shown, at most
-MOST_WORST = 6  # rows with the lowest posteriors shown, at most
-MOST_PARTS = 5  # columns shown with their contribution, at most
-MOST_COLUMNS = 300  # columns whose contribution is computed separately, at most
-BLOCK_ROWS = 65_536  # rows whose density is computed at a time
+MOST_ROWS = 10  # most rows, or pairs of classes, that are shown
+MOST_WORST = 6  # most rows with the lowest posteriors that are shown
+MOST_PARTS = 5  # most columns whose contribution is shown
+MOST_COLUMNS = 300  # most columns whose contribution is computed separately
+BLOCK_ROWS = 65_536  # number of rows whose density is computed at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,9 +32,9 @@ class Outliers:
 
     @classmethod
     def of(cls, findings: Findings) -> Self | None:
-        """Return the densities under the Gaussian classifier; None if they mean little."""
+        """Return the outliers under the Gaussian classifier; None if densities mean little."""
         model = findings.gaussian
-        # levels have no density, and the density of numbers with few values means little
+        # levels have no density, and densities mean little for numbers with few values
         has_categories = any(p.kind == "category" for p in findings.data.profiles)
         if model is None or has_categories or not findings.checks.has_many_values:
             return None
@@ -52,7 +52,7 @@ class Outliers:
 
 
 def misclassified(findings: Findings, outliers: Outliers | None) -> page.Section:
-    """Return the section of errors; every row was held out from the model that predicted it."""
+    """Return the section on errors; each row is predicted by a model that did not train on it."""
     counts = confusion(findings.held_out)
     by_class = counts[:, :-1]  # the last column counts rows without a predicted class
     errors = by_class * ~np.eye(len(counts), dtype=bool)
@@ -117,7 +117,7 @@ def _errors_in_words(findings: Findings) -> str:
     most = errors[truth, predicted]
     rows = counted(n_rows, "row")
     subject = f"{findings.name[:1].upper()}{findings.name[1:]}"
-    if (errors == most).sum() > 1:  # no single pair of classes stands out
+    if (errors == most).sum() > 1:  # several pairs of classes are equally frequent
         return f"{subject} misclassified {n_wrong:,} of {rows} while they were held out."
     often = "Most often, class" if n_wrong > 1 else "Class"
     return (
@@ -194,7 +194,7 @@ class _WorstRows:
     """The held-out rows with the lowest posterior of the true class."""
 
     rows: Codes  # (m,), lowest posterior first
-    parts: "_Parts"  # parts of the log odds of the most probable wrong class
+    parts: "_Parts"  # contributions to the log odds of the most probable wrong class
     columns: tuple[int, ...]  # columns that contribute most to these rows
 
     @classmethod
@@ -257,7 +257,7 @@ def _worst_predictions(findings: Findings, worst: _WorstRows) -> page.DataTable:
 
 
 def _note_on_worst_rows(findings: Findings, n_misclassified: int) -> str:
-    """Return a note on the choice of the rows, further misclassified rows, and numbering."""
+    """Return a note on how the rows were chosen and numbered, and on further rows."""
     note = (
         "These held-out rows have the lowest posteriors of their true class. Coloured rows were "
         "misclassified. The values on the right are those of the columns that matter most for "
@@ -274,7 +274,7 @@ def _note_on_worst_rows(findings: Findings, n_misclassified: int) -> str:
 def _reasons_for_worst_predictions(
     findings: Findings, worst: _WorstRows
 ) -> list[page.DataTable]:
-    """Return a table of each column's part of the log odds against the true class, if any."""
+    """Return a table of each column's part of the log odds against the true class."""
     if not worst.parts.names:
         return []
     body = []
@@ -301,7 +301,7 @@ def _reasons_for_worst_predictions(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Parts:
-    """Log odds of some rows as a sum of named parts; the last column is the sum."""
+    """Log odds of some rows as a sum of named parts; the last part is the sum."""
 
     values: Floats  # (m, P)
     names: tuple[str, ...]  # (P,)
@@ -309,14 +309,14 @@ class _Parts:
 
 
 def _log_odds_in_parts(findings: Findings, rows: Codes, rivals: Codes) -> _Parts:
-    """Return the log odds of the most probable wrong class against the true one, by column."""
+    """Return the log odds of the most probable wrong class against the true class, by column."""
     columns = findings.sample.columns
     groups = _column_groups(findings)
     values = _contributions_by_fold(findings, rows, rivals, groups)
     if values is None:
         return _Parts(np.zeros((len(rows), 0)), ())
     total = values.sum(1)
-    # the columns that contribute most to these rows, then the sum of all others
+    # parts: the columns that contribute most to these rows, all other columns, and the sum
     single = [group for group in groups[:MOST_COLUMNS] if len(group) == 1]
     mean_size = np.abs(values[:, 1 : 1 + len(single)]).mean(0)
     largest = np.argsort(-mean_size, kind="stable")[:MOST_PARTS]
@@ -333,7 +333,7 @@ def _log_odds_in_parts(findings: Findings, rows: Codes, rivals: Codes) -> _Parts
 
 
 def _column_groups(findings: Findings) -> list[Codes]:
-    """Return a group for each of the most important columns, and one for all others."""
+    """Return groups of columns: each of the most important ones alone, all others together."""
     n_columns = len(findings.sample.columns)
     every = np.arange(n_columns)
     has_one_feature_each = findings.sample.table.n_features == n_columns
@@ -352,7 +352,7 @@ def _contributions_by_fold(
     rivals: Codes,
     groups: list[Codes],
 ) -> Floats | None:
-    """Return contributions (m, 1 + G), each from the model that did not train on the row."""
+    """Return contributions (m, 1 + G), computed with the model that did not train on the row."""
     table = findings.sample.table
     truth = table.codes[rows]
     typical = _typical_rows(table.x, table.codes, table.n_classes)
@@ -372,7 +372,7 @@ def _contributions_by_fold(
 
 
 def _typical_rows(x: Floats, codes: Codes, n_classes: int) -> Codes:
-    """Return the row of each class that is closest to the class mean, (K,); 0 without rows."""
+    """Return the index of the row closest to the mean of each class, (K,); 0 without rows."""
     z = (x - x.mean(0)) / np.maximum(x.std(0), 1e-300)
     typical = np.zeros(n_classes, np.intp)
     for k in np.unique(codes):
@@ -383,7 +383,7 @@ def _typical_rows(x: Floats, codes: Codes, n_classes: int) -> Codes:
 
 
 def _least_likely_rows(findings: Findings, outliers: Outliers) -> page.DataTable:
-    """Return the rows with the lowest density, each with its most extreme feature."""
+    """Return a table of the rows with the lowest density, and their most extreme features."""
     data = findings.data
     moments = findings.moments
     rows = np.argsort(outliers.log_densities, kind="stable")[:MOST_ROWS]

@@ -1,4 +1,4 @@
-"""The section on the models: held-out losses, and differences from the recommended model."""
+"""The section on the compared models."""
 
 from suffice.core.text.lists import listed
 from suffice.evaluate.comparison.comparison import failures_in_words
@@ -6,7 +6,7 @@ from suffice.evaluate.comparison.models import CONSTANT
 from suffice.present.report import blocks as page
 from suffice.present.report.findings import Findings
 
-#: Columns of the table of models: heading, key in the comparison, style.
+#: Columns of the table of models, each with heading, key in the comparison, and style.
 MODEL_COLUMNS = (
     ("model", "model", "text"),
     ("approach", "approach", "text"),
@@ -40,7 +40,7 @@ def models_compared(findings: Findings) -> page.Section:
         blocks.append(page.Paragraph(on_sample, "note"))
     if comparison.slow:
         left_out = f"Not compared: {listed(comparison.left_out)}."
-        # rounded as in the sentence
+        # times in the unit of the sentence, and rounded in the same way
         times: dict[str, float] = {
             f"{model.name}_{model.time[1]}": round(model.time[0]) for model in comparison.slow
         }
@@ -51,7 +51,7 @@ def models_compared(findings: Findings) -> page.Section:
 
 
 def _failures(findings: Findings) -> list[str]:
-    """Return sentences on the models that could not be evaluated, and why."""
+    """Return sentences on models that could not be evaluated, with the reasons."""
     sentences = failures_in_words(findings.comparison.failures)
     return [f"{sentence.rstrip('.')}." for sentence in sentences]
 
@@ -86,12 +86,12 @@ def _table_of_models(findings: Findings) -> page.DataTable:
 
 
 def _differences(findings: Findings) -> page.Intervals:
-    """Return the difference of each model's error from that of the recommended model."""
+    """Return a chart of the differences in error from the recommended model."""
     comparison = findings.comparison
     has_two_models = len(comparison.outcomes) == 2
     items = []
     for difference in comparison.differences():
-        # the constant classifier is so much worse that it would dominate the scale
+        # the constant classifier is usually so much worse that it would determine the scale
         if difference.model == CONSTANT and not has_two_models:
             continue
         item = page.Interval(

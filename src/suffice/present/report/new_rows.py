@@ -1,4 +1,4 @@
-"""The section on new rows: which columns have drifted, and the model's errors on them."""
+"""The section on new rows: which columns have changed, and the model's error."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +20,7 @@ from suffice.present.report import blocks as page
 from suffice.present.report.findings import Findings
 from suffice.typing import LabelsLike
 
-MOST_COLUMNS = 12  # columns shown, at most; changed columns are always shown
+MOST_COLUMNS = 12  # most columns that are shown, but all changed columns are shown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class NewRows:
 
     rows: Any  # an array or a frame
     labels: LabelsLike | None = None
-    name: str = ""  # name of their file
+    name: str = ""  # name of the file of the rows
 
 
 def new_rows(findings: Findings, new: NewRows) -> page.Section:
@@ -90,7 +90,7 @@ def new_rows(findings: Findings, new: NewRows) -> page.Section:
 
 
 def compared_errors(error_before: float, n_before: float, error: float, n_rows: float) -> str:
-    """Return a comparison of the errors on new and held-out rows, both with uncertainty."""
+    """Return a phrase that compares the errors on new and held-out rows, both uncertain."""
     low, high = newcombe(error_before, n_before, error, n_rows)
     if high < 0:
         return "less often than"
@@ -100,7 +100,7 @@ def compared_errors(error_before: float, n_before: float, error: float, n_rows: 
 
 
 def _errors(findings: Findings, rows: Any, new_labels: LabelsLike) -> list[page.Block]:
-    """Return the error of the chosen model on the new rows."""
+    """Return blocks on the error of the chosen model on the new rows."""
     labels = as_labels(new_labels)
     require_as_many(len(rows), len(labels))
     of_known_class = np.flatnonzero(np.isin(labels, findings.held_out.classes))

@@ -1,4 +1,4 @@
-"""A report as JSON, as Markdown, and as one HTML file without external resources."""
+"""Write a report as JSON, as Markdown, or as one HTML file without external resources."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ if TYPE_CHECKING:
     from suffice.present.report.build import Report
 
 N_LOOKS = 16  # number of colours in chart.css
-# spaces before a unit ("3 %"), and on both sides of a relation ("p = 0.01")
+# spaces before a unit, as in "3 %", and around a relation, as in "p = 0.01"
 _SPACE_IN_NUMBER = re.compile(
     r"(?<=\d) (?=(?:%|s)(?!\w))|(?<=\w) (?=[=<≤≥] \d)|(?<=[=<≤≥]) (?=\d)"
 )
 _OPTION = re.compile(r"(?<= )--?[a-z][a-z-]*")
-_SIGN = re.compile(r"^([+=]) ")  # before the name of a term
+_SIGN = re.compile(r"^([+=]) ")  # sign before the name of a term
 FEW_COLUMNS = 9  # a table of more columns has smaller letters
-# characters of headings that fit side by side on paper, in a table of many columns and in others
+# number of characters of headings that fit side by side on paper, in a table of many columns and in
+# others
 _WIDEST_DENSE = 90
 _WIDEST = 76
 _MARKDOWN_SYNTAX = re.compile(r"([\\`*_{}\[\]<>#|~$!])")
@@ -60,7 +61,7 @@ def as_json(report: Report) -> str:
 def _json_block(block: Block) -> dict[str, object]:
     document: dict[str, object] = {"kind": block.kind}
     document.update(json_value(block))
-    document.pop("base64", None)  # embedded files stay in the HTML page
+    document.pop("base64", None)  # only the HTML page has the embedded files
     return document
 
 
@@ -73,7 +74,7 @@ def as_markdown(report: Report) -> str:
 def as_html(report: Report) -> str:
     """Return the report as an HTML page."""
     script = _template_file("script.js")
-    # the page allows its own script, by its hash, and no other script
+    # by this hash, the page allows its own script, and no other
     digest = hashlib.sha256(script.encode()).digest()
     page = _environment().get_template("page.html.j2")
     return page.render(
@@ -86,7 +87,7 @@ def as_html(report: Report) -> str:
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """An entry of an index: the name of a table, the page next to the index, and the answer."""
+    """An entry of an index: the name of a table, the file of its page, and the answer."""
 
     name: str
     page: str
@@ -164,12 +165,12 @@ def as_sentence(text: str) -> str:
 
 
 def breakable(name: str) -> Markup:
-    """Return a name with a possible line break after each underscore, and none after a sign."""
+    """Return a name that may break after an underscore, but not after a sign."""
     return escape(_with_joined_sign(name)).replace("_", Markup("_<wbr>"))
 
 
 def is_tight(headings: Sequence[str]) -> bool:
-    """Return whether headings are too wide for paper unless their words are broken."""
+    """Return whether headings fit on paper only if words are broken."""
     words = [re.split(r"(?<=_)| ", _with_joined_sign(heading)) for heading in headings]
     widest = _WIDEST_DENSE if len(headings) > FEW_COLUMNS else _WIDEST
     return sum(max(map(len, parts)) for parts in words) > widest
@@ -180,7 +181,7 @@ def _with_joined_sign(heading: str) -> str:
 
 
 def code(text: str) -> Markup:
-    """Return code, or a sentence with code, in which an option such as -o stays on one line."""
+    """Return code in which no option such as -o is broken at the hyphen."""
     return Markup(_OPTION.sub(r'<span class="whole">\g<0></span>', str(escape(text))))
 
 
@@ -190,14 +191,14 @@ def css_class(look: int) -> str:
 
 
 def value_attribute(value: Cell, style: str) -> Markup:
-    """Return a number as an attribute that tables sort by and tests compare."""
+    """Return the attribute with the exact number, by which tables are sorted."""
     if style == "text" or not isinstance(value, (int, float)):
         return Markup("")
     return Markup(' data-value="{}"').format(float(value))
 
 
 def value_element(value: Cell, style: str) -> Markup:
-    """Return a number as formatted text, in an element with its exact value."""
+    """Return a number as formatted text, in an element with the exact value."""
     text = cell(value, style)
     if style == "text" or not isinstance(value, (int, float)):
         return escape(text)

@@ -1,9 +1,9 @@
-// A canvas with a window of the plane: lines, text, axes, the marks of classes, cells of colour.
+// A canvas with a window of the plane, on which lines, text, axes, marks and cells are drawn.
 import { range } from "./linalg.js";
 
-export const N_COLOURS = 5; // classes that the page has colours and marks for
+export const N_COLOURS = 5;  // number of classes for which the page has colours and marks
 
-/** Return the colours of the page as it is now, light or dark. */
+/** Return the colours of the current theme, light or dark. */
 export function colours() {
   const style = getComputedStyle(document.documentElement);
   const cssValue = (name) => style.getPropertyValue(name).trim();
@@ -15,7 +15,7 @@ export function colours() {
     ground: cssValue("--paper"),
     classes,
     paper: channels(cssValue("--paper")),
-    rgb: [...classes, cssValue("--rejected")].map(channels), // the last is that of rejection
+    rgb: [...classes, cssValue("--rejected")].map(channels),  // the last colour means rejection
   };
 }
 
@@ -108,7 +108,7 @@ export class View {
     return this.ctx.measureText(words).width;
   }
 
-  /** Draw ticks and the names of the axes along the lower and the left edge. */
+  /** Draw ticks and axis names along the lower and the left edge. */
   axes([xName, yName], look) {
     const [x0, x1, y0, y1] = this.window;
     const startOfName = this.w - 6 - this.widthOf(xName);
@@ -131,13 +131,13 @@ export class View {
     this.text(yName, 6, 15, look.ink);
   }
 
-  /** Fill the canvas from n × n cells; `paintCell` writes a cell's colour and returns its strength. */
+  /** Fill the canvas with n × n cells; `paintCell` writes the colour and returns the opacity. */
   fillCells(n, paper, paintCell) {
     const image = new ImageData(n, n);
     const colour = [0, 0, 0];
     for (let cell = 0; cell < n * n; cell++) {
       const strength = paintCell(cell, colour);
-      const row = n - 1 - Math.floor(cell / n); // images begin at the top
+      const row = n - 1 - Math.floor(cell / n);  // rows of images begin at the top
       const pixel = 4 * (row * n + (cell % n));
       for (let c = 0; c < 3; c++) {
         image.data[pixel + c] = paper[c] + strength * (colour[c] - paper[c]);
@@ -154,7 +154,7 @@ export function tickLabel(value) {
   return String(Number(value.toPrecision(6))).replace("-", "−");
 }
 
-/** Return round numbers between two ends, about six of them. */
+/** Return about six round numbers between two ends. */
 function ticks(low, high) {
   const atLeast = (high - low) / 6;
   const power = 10 ** Math.floor(Math.log10(atLeast));
@@ -173,7 +173,7 @@ const MARKS = [
   "M0,-5.2l4.9,3.6l-1.9,5.8h-6l-1.9,-5.8z",
 ].map((path) => new Path2D(path));
 
-/** Draw the mark of a class: filled for a point, hollow for a sample, with a ring of a colour. */
+/** Draw the mark of a class: filled for points, hollow for samples, with a ring if one is given. */
 export function mark(view, look, k, px, py, { size = 1, hollow = false, ring = null } = {}) {
   const { ctx } = view;
   ctx.save();

@@ -1,4 +1,4 @@
-// What a person does: sliders, painting, keys.
+// Input of the user: sliders, painting, keys.
 import { View } from "./canvas.js";
 import { SCENES, rounded, sampled, statedModel } from "./scenes.js";
 import { change, findAll, repaint, say, session } from "./session.js";
@@ -7,10 +7,10 @@ import { shifted, stretched, sumsOf } from "./sums.js";
 
 const MOST_POINTS = 2000;
 const MOST_UNDONE = 50;
-const ERASE = -1; // brushes that paint no class
+const ERASE = -1;  // ERASE and MOMENTS are brushes that paint no class
 const MOMENTS = -2;
 
-// ---- controls: an element with data-key shows and changes that part of the state
+// ---- controls: an element shows and changes the part of the state that its data-key names
 
 /** Show the value of a control. */
 export function display(control) {
@@ -30,7 +30,7 @@ export function display(control) {
   }
 }
 
-/** Return the part of the state that a path such as "priors.0" names, undefined if there is none. */
+/** Return the part of the state that a path such as "priors.0" names; undefined if none. */
 function shownValue(path) {
   const { state, fit } = session;
   const [key, k] = path.split(".");
@@ -52,7 +52,7 @@ function outputText(path, value) {
   return rounded(Number(value));
 }
 
-/** Take the value of a control into the state. */
+/** Set the part of the state that a control shows to the value of the control. */
 export function readControl(control) {
   const { state } = session;
   const value = controlValue(control);
@@ -73,7 +73,7 @@ export function readControl(control) {
   }
 }
 
-/** Return the value of a control, NaN where a number is not complete. */
+/** Return the value of a control; NaN if a number is not complete. */
 function controlValue(control) {
   if (control.type === "checkbox") {
     return control.checked;
@@ -103,13 +103,13 @@ export function rememberPoints() {
   session.past = session.past.slice(-MOST_UNDONE);
 }
 
-/** Take other points: they are no longer a sample of what the scene states. */
+/** Set other points, which are no longer a sample of the model that the scene states. */
 export function setPoints(points) {
   session.truth = null;
   change({ points, painted: true });
 }
 
-/** Draw new points from the scene's own model, or from the fitted one. */
+/** Draw new points from the model that the scene states, or else from the fitted model. */
 export function drawSample(seed) {
   const { state, fit } = session;
   const truth = state.painted ? null : SCENES[session.scene].truth;
@@ -160,7 +160,7 @@ function movePoint(point, x, y) {
   return moved;
 }
 
-/** Return the point nearest to a pixel within reach, or null; without `py`, at any height. */
+/** Return the nearest point within reach of a pixel, or null; without `py`, at any height. */
 function nearestPoint(view, px, py, reach) {
   let nearest = null;
   let least = reach;
@@ -178,10 +178,10 @@ function nearestPoint(view, px, py, reach) {
 
 // ---- the pointer
 
-/** What the pressed pointer does, null where it is not pressed. */
+/** What the pressed pointer does; null if it is not pressed. */
 let gesture = null; // { action: "paint" | "erase" | "move", point, px, py }
 
-/** Paint on empty ground, move or choose a point, erase. */
+/** Handle the pointer: paint on empty ground, move or choose a point, or erase. */
 export function handlePointer(event) {
   const place = pointerPlace(event);
   session.cursor = event.type === "pointerleave" ? null : [place.x, place.y];
@@ -200,7 +200,7 @@ export function handlePointer(event) {
   repaint();
 }
 
-/** Return where the pointer is, in pixels and coordinates, and the point under it. */
+/** Return the place of the pointer, in pixels and coordinates, and the point under the pointer. */
 function pointerPlace(event) {
   const view = new View(event.target, session.state.window);
   const box = event.target.getBoundingClientRect();
@@ -231,9 +231,9 @@ function startGesture(event, { px, py, x, y, point }) {
   }
 }
 
-const MEAN_REACH = 26; // pixels within which a drag moves the mean
+const MEAN_REACH = 26;  // a drag that begins within this number of pixels moves the mean
 
-/** Return a drag of the moments of the nearest class: of its mean, or of its ellipse. */
+/** Return a drag that moves the mean, or stretches the ellipse, of the nearest class. */
 function momentsGesture(px, py, x, y) {
   const { fit, state } = session;
   if (fit.K === 0) {
@@ -256,7 +256,7 @@ function momentsGesture(px, py, x, y) {
   };
 }
 
-/** Move or stretch a class as the pointer says, from where the drag began. */
+/** Move or stretch a class by how far the pointer is from the start of the drag. */
 function dragMoments(x, y) {
   const { action, from, mean, k, points } = gesture;
   const flat = session.state.dimension === 1;
@@ -293,7 +293,7 @@ function continueGesture({ px, py, x, y, point }) {
 
 const MOVES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
-/** Move a cursor by arrows; paint, choose and erase by keys. */
+/** Handle keys: arrows move a cursor; other keys paint, choose and erase at the cursor. */
 export function handleKey(event) {
   const [x0, x1, y0, y1] = session.state.window;
   const [x, y] = session.cursor || [(x0 + x1) / 2, (y0 + y1) / 2];
@@ -303,7 +303,7 @@ export function handleKey(event) {
     const [right, up] = MOVES[key];
     const step = event.shiftKey ? 0.01 : 0.04;
     session.cursor = [x + right * step * (x1 - x0), y + up * step * (y1 - y0)];
-    session.chosen = null; // the readout follows the cursor
+    session.chosen = null;  // the text under the plane follows the cursor
     session.hovered = null;
   } else if (key === " ") {
     rememberPoints();
@@ -329,7 +329,7 @@ function pointAtCursor(canvas, x, y) {
   return nearestPoint(view, view.px(x), py, 16);
 }
 
-/** Choose the class that is painted; −1 erases, −2 drags means and ellipses. */
+/** Set the brush: a class to paint, −1 to erase, or −2 to drag means and ellipses. */
 export function chooseBrush(k) {
   session.brush = k;
   for (const button of findAll("[data-brush]")) {

@@ -1,4 +1,4 @@
-// A descent step by step: the points of its path, and whether it converges.
+// A descent step by step, with its path and whether it converges.
 import { dot, range, sum } from "./linalg.js";
 import {
   fitLogistic,
@@ -11,9 +11,9 @@ import {
 } from "./discriminative.js";
 
 const DIVERGED = 1e6; // a larger loss means that the descent diverges
-const LARGEST_SHOWN = 1e4; // parameters beyond it are not drawn
+const LARGEST_SHOWN = 1e4;  // larger parameters are not drawn
 
-/** The path of one linear score w_0 + wᵀx of the second class (and all after it) against the first. */
+/** The path of one linear score w_0 + wᵀx, of all later classes against the first class. */
 export class Descent {
   constructor(x, y, { method, rate, start }) {
     this.z = withOnes(x);
@@ -23,19 +23,19 @@ export class Descent {
     this.rate = rate;
     this.isPerceptron = method === "perceptron" || method === "batch";
     this.noPenalty = new Array(this.D).fill(0);
-    this.place = 0; // how many rows have been visited, of methods that go row by row
+    this.place = 0;  // number of visited rows, for methods that go row by row
     const first = range(this.D).map((i) => start[i] || 0);
     this.path = [{ w: first, loss: this.loss(first), row: null }];
     const best = fitLogistic(x, this.t, 2, { solver: "newton", l2: 0 });
     this.best = this.isPerceptron || best.separated ? null : best.phi[0];
-    this.axes = this.D === 2 ? [0, 1] : [1, 2]; // the parameters that are drawn
+    this.axes = this.D === 2 ? [0, 1] : [1, 2];  // the two parameters that are drawn
   }
 
   get last() {
     return this.path.at(-1);
   }
 
-  /** Return −log-likelihood, or −Σ over mistakes of t wᵀx with labels t = ±1. */
+  /** Return −log-likelihood; for the perceptron −Σ t wᵀx over mistakes, with labels t = ±1. */
   loss(w) {
     if (!this.isPerceptron) {
       return logisticAt([w], this.z, this.t, this.noPenalty).loss;
@@ -47,7 +47,7 @@ export class Descent {
     return sum(losses);
   }
 
-  /** Take one step; return whether it changed anything. */
+  /** Take one step; return whether the step changed the parameters. */
   step() {
     const { last } = this;
     if (!Number.isFinite(last.loss)) {
@@ -61,7 +61,7 @@ export class Descent {
     return true;
   }
 
-  /** Return the parameters after one step, and the row that it looked at, if it was one. */
+  /** Return the parameters after one step, and the row that it used if it was a single row. */
   next(w) {
     const { z, t, rate, noPenalty } = this;
     switch (this.method) {
@@ -84,7 +84,7 @@ export class Descent {
     }
   }
 
-  /** Return the parameters after the next misclassified row, looking at every row at most once. */
+  /** Return the parameters after the next misclassified row; each row is visited at most once. */
   nextMistake(w) {
     const { z, t, rate } = this;
     for (let seen = 0; seen < z.length; seen++) {
@@ -98,7 +98,7 @@ export class Descent {
     return { w, row: null };
   }
 
-  /** Return where the descent is, and whether it converged, bounces or stalls. */
+  /** Return a text on the state of the descent, and on whether it converged, bounces or stalls. */
   status() {
     const { last } = this;
     const steps = this.path.length - 1;
@@ -138,7 +138,7 @@ export class Descent {
     return stalls ? `Stalls: ten steps hardly changed the loss. ${size}` : size;
   }
 
-  /** Return the drawn parameters along the path. */
+  /** Return the two drawn parameters along the path. */
   track() {
     const [i, j] = this.axes;
     return this.shownPath().map((w) => [w[i], w[j]]);
@@ -149,7 +149,7 @@ export class Descent {
     return parameters.filter((w) => w.every((value) => Math.abs(value) < LARGEST_SHOWN));
   }
 
-  /** Return a window of parameters about the path and the minimum. */
+  /** Return a window of the drawn parameters around the path and the minimum. */
   window() {
     const shown = this.shownPath();
     if (this.best) {
@@ -164,7 +164,7 @@ export class Descent {
     });
   }
 
-  /** Return the loss over the two parameters that are drawn, the others where the path is now. */
+  /** Return the loss over the two drawn parameters, at the current values of all others. */
   surface() {
     const w = [...this.last.w];
     const [i, j] = this.axes;

@@ -1,4 +1,4 @@
-// What the page says in words: errors, equations, posteriors at a point, what each feature adds.
+// Texts of the page: errors, equations, posteriors at a point, contributions of features.
 import { argmax, range, sum } from "./linalg.js";
 import {
   MODELS,
@@ -13,7 +13,7 @@ import {
 } from "./models.js";
 import { find, findAll, say, session } from "./session.js";
 
-const NEW_POINTS = 2000; // that test a model where the truth is stated
+const NEW_POINTS = 2000;  // number of new points that test a model if the true model is stated
 
 function percentOf(part, whole) {
   const percent = (100 * part) / (whole || 1);
@@ -48,7 +48,7 @@ export function tableRow(heading, ...cells) {
   return row;
 }
 
-/** Return the equation and kind of every boundary that has one. */
+/** Return the equation and the kind of every boundary that has an equation. */
 export function equations() {
   const { state, fit } = session;
   const hasOwnNames = state.names[0] !== "x₁";
@@ -65,7 +65,7 @@ export function equations() {
   return lines;
 }
 
-/** Return the errors on the points, and on new ones where the truth is stated. */
+/** Return the errors on the points, and on new points if the true model is stated. */
 export function errors() {
   const { fit, truth } = session;
   const { wrong, rejected, rows } = fit;
@@ -79,7 +79,7 @@ export function errors() {
   return { wrong, rejected, rows, fresh };
 }
 
-/** Show the controls that the model uses, and what it says. */
+/** Show the controls that the model uses, and the texts on its results. */
 export function describe() {
   showControls();
   const lines = modelLines();
@@ -91,7 +91,7 @@ function showControls() {
   const { state } = session;
   const { uses } = MODELS[state.model];
   const nClasses = Math.max(state.K, ...state.points.map((point) => point[2] + 1));
-  // Newton's method needs neither a rate nor passes
+  // Newton's method uses neither a learning rate nor passes
   const byNewton = state.model === "logistic" && state.solver === "newton";
   const unused = byNewton ? ["rate", "passes"] : [];
   for (const element of findAll("[data-uses]")) {
@@ -152,7 +152,7 @@ function errorLines() {
   return lines;
 }
 
-/** Return how many points a model learnt from all others gets wrong. */
+/** Return the number of points that the model of all other points misclassifies. */
 export function leaveOneOut() {
   const { fit, state } = session;
   const { x, y, K, rule, settings } = fit;
@@ -160,7 +160,7 @@ export function leaveOneOut() {
     const rows = x.filter((_, other) => other !== i);
     const codes = y.filter((_, other) => other !== i);
     if (!codes.includes(y[i])) {
-      return true; // the only point of its class
+      return true;  // the only point of a class is always misclassified
     }
     const model = MODELS[state.model].fit(rows, codes, K, settings);
     const action = predicted(model, x[i], rule);
@@ -175,7 +175,7 @@ function className(k) {
   return state.labels[fit.present[k]] ?? "rejected";
 }
 
-/** Show posterior bars where the pointer is, and what each feature adds at the chosen point. */
+/** Show posterior bars at the pointer, and the contributions of features at the chosen point. */
 function describePoint() {
   const { state, hovered, chosen, cursor, fit } = session;
   const { model, rule, present } = fit;
@@ -199,7 +199,7 @@ function describePoint() {
   }
 }
 
-/** Show what each feature adds to the log odds of the two most probable classes. */
+/** Show the contribution of each feature to the log odds of the two most probable classes. */
 function describeContributions(x, p) {
   const { state, fit } = session;
   const a = argmax(p);

@@ -1,4 +1,4 @@
-// Linear scores learnt without densities: logistic regression, perceptron, least squares.
+// Linear models without densities: logistic regression, perceptron, least squares.
 import {
   add,
   apply,
@@ -14,11 +14,11 @@ import {
 } from "./linalg.js";
 import { momentsOf } from "./gaussian.js";
 
-const SUBSTITUTE_L2 = 1; // penalty where the maximum of the likelihood does not exist
+const SUBSTITUTE_L2 = 1;  // penalty if the likelihood has no maximum
 const NEWTON_STEPS = 100;
 const HALVINGS = 40;
 
-/** Scores w_kᵀx + w_k0 of each class; log odds where `hasPosterior`. */
+/** Scores w_kᵀx + w_k0 of each class; with `hasPosterior`, they are log odds. */
 export class LinearModel {
   constructor(weights, intercepts, hasPosterior) {
     this.weights = weights;
@@ -27,7 +27,7 @@ export class LinearModel {
     this.K = weights.length;
   }
 
-  /** Return the model of parameters (w_0, w): one row for each class, or for all but the first. */
+  /** Return the model with parameters (w_0, w): a row for each class, or for each but the first. */
   static of(parameters, K, hasPosterior) {
     let rows = parameters;
     if (rows.length < K) {
@@ -136,8 +136,8 @@ function addPenalty(value, penalty) {
   }
 }
 
-/** Return M of Σ_k |w_k|² = tr φᵀMφ, where the rows w_k of all classes sum to zero.
- *  Of two classes it is the squared length of the one vector. */
+/** Return M such that Σ_k |w_k|² = tr φᵀMφ, where the rows w_k of all classes sum to zero. For two
+ *  classes, the sum is the squared length of the single vector. */
 function penaltyMatrix(C) {
   const shared = C > 1 ? 1 / (C + 1) : 0;
   return range(C).map((k) => range(C).map((l) => (k === l ? 1 : 0) - shared));
@@ -152,7 +152,7 @@ function steepestDirection(gradient) {
   return gradient.map((row) => row.map((value, i) => value + columnSums[i]));
 }
 
-/** Return the point after a damped Newton step, or null where the loss cannot be lowered. */
+/** Return the point after a damped Newton step, or null if the step cannot lower the loss. */
 export function newtonStep(point, evaluate) {
   const gradient = point.gradient.flat();
   const step = solve(point.hessian, gradient);
@@ -172,7 +172,7 @@ export function newtonStep(point, evaluate) {
   return null;
 }
 
-/** Return the φ with the lowest loss, by Newton; `exists` is false where classes are separable. */
+/** Return the φ with the lowest loss, by Newton; `exists` is false if the classes are separable. */
 function newton(z, y, K, penalty) {
   const isPenalised = sum(penalty) !== 0;
   const evaluate = (phi) => logisticAt(phi, z, y, penalty, true);
@@ -193,7 +193,7 @@ function newton(z, y, K, penalty) {
   return { phi: point.phi, exists: false, steps: NEWTON_STEPS };
 }
 
-/** Return whether the true class of every row scores above every other. */
+/** Return whether the true class has the highest score in every row. */
 function separates(phi, z, y) {
   return z.every((row, i) => {
     const scores = [0, ...apply(phi, row)];
@@ -201,7 +201,7 @@ function separates(phi, z, y) {
   });
 }
 
-/** Return φ after a step of gradient descent on the mean loss: of all rows, or of one. */
+/** Return φ after a step of gradient descent on the mean loss of the given rows. */
 export function gradientStep(phi, z, y, penalty, rate) {
   const { gradient } = logisticAt(phi, z, y, penalty);
   // φ ← φ − (η / n) M⁻¹ g
@@ -247,7 +247,7 @@ function fitByNewton(x, y, K, l2, centre, deviations) {
     usedL2 = SUBSTITUTE_L2;
     answer = newton(z, y, K, penaltyOf(SUBSTITUTE_L2));
   }
-  // back to the units of the data:  w = φ / s,  w_0 = φ_0 − wᵀm
+  // convert to the units of the data: w = φ / s, w_0 = φ_0 − wᵀm
   const phi = answer.phi.map(([first, ...rest]) => {
     const w = rest.map((v, j) => (deviations[j] > 0 ? v / deviations[j] : 0));
     return [first - dot(w, centre), ...w];
@@ -267,7 +267,7 @@ function logisticModel(phi, K, l2, steps) {
 
 // ---- perceptron
 
-/** Return c of w ← w + η c zᵀ at a row, null where it is right; labels ±1 of two classes. */
+/** Return c in w ← w + η c zᵀ for a row, or null if it is right; two classes have labels ±1. */
 export function perceptronChange(w, z, y) {
   const scores = apply(w, z);
   if (w.length === 1) {
@@ -301,7 +301,7 @@ export function perceptronPass(w, z, y, rate, batch) {
   return { w: current, mistakes };
 }
 
-/** Return the perceptron after passes over the rows, until one makes no mistake. */
+/** Return the perceptron after passes over the rows; it stops after a pass without a mistake. */
 export function fitPerceptron(x, y, K, { rate, passes, batch }) {
   const z = withOnes(x);
   let w = zeros(K === 2 ? 1 : K, z[0].length);
@@ -321,7 +321,7 @@ export function fitPerceptron(x, y, K, { rate, passes, batch }) {
 
 // ---- least squares
 
-/** Return the least-squares fit of each class's indicator: w_k = T⁻¹ n_k (μ_k − μ). */
+/** Return the least-squares fit of the indicator of each class: w_k = T⁻¹ n_k (μ_k − μ). */
 export function fitLeastSquares(x, y, K) {
   const moments = momentsOf(x, y, K);
   const total = add(moments.pooled, moments.between);

@@ -1,12 +1,12 @@
-// What is drawn: the plane with its regions, one feature with its curves, a surface with its path.
+// Draw the plane with regions, one feature with curves, or a surface with a path.
 import { argmax, cellCentre, range, softmax } from "./linalg.js";
 import { decide, posterior, predicted } from "./models.js";
 import { N_COLOURS, mark, tickLabel } from "./canvas.js";
 
 // ---- two features
 
-/** Return posteriors, actions and log densities of a model on n × n cell centres of a window.
- *  `merits[cell * A + action]` decides the action: the largest one wins. */
+/** Return posteriors, actions and log densities of a model on n × n cell centres of a window. The
+ *  action of a cell is the one with the largest `merits[cell * A + action]`. */
 export function raster(model, rule, window, n, withDensity = false) {
   const { K } = model;
   const rejects = model.hasPosterior && rule.reject !== null;
@@ -55,8 +55,8 @@ function logDensity(scores, buffer) {
   return scores[best] - Math.log(softmax(scores, 1, buffer)[best]);
 }
 
-/** Write the action with the lowest expected cost, and the merits: c_a p_a of each class, and Σ c_k p_k − r
- *  of rejection. */
+/** Write the action with the lowest expected cost, and the merits of all actions.
+ *  The merit of class a is c_a p_a, and that of rejection is Σ c_k p_k − r. */
 function setAction({ action, merits, A, K }, cell, p, { costs, reject }) {
   action[cell] = decide(p, costs, reject);
   let total = 0;
@@ -69,7 +69,7 @@ function setAction({ action, merits, A, K }, cell, p, { costs, reject }) {
   }
 }
 
-/** Paint regions, posteriors or density, each cell in one colour. */
+/** Paint regions, posteriors or density, with one colour for each cell. */
 export function shade(view, grid, model, shading, look, present) {
   const { n, K, p, action, logDensities } = grid;
   const rgb = [...present, N_COLOURS].map((k) => look.rgb[k]);
@@ -87,7 +87,7 @@ export function shade(view, grid, model, shading, look, present) {
   });
 }
 
-/** Return one channel of the colours of the classes, weighted by their posteriors. */
+/** Return one channel of the mean of the class colours, weighted by posteriors. */
 function blended(p, first, K, rgb, channel) {
   let total = 0;
   for (let k = 0; k < K; k++) {
@@ -96,7 +96,7 @@ function blended(p, first, K, rgb, channel) {
   return total;
 }
 
-/** Draw where the action changes, by marching squares on the merits of the actions. */
+/** Draw lines where the action changes, by marching squares on the merits of the actions. */
 export function contour(view, grid, colour) {
   const { n, action } = grid;
   const { ctx } = view;
@@ -135,7 +135,7 @@ function traceCell({ ctx, w, h }, { n, A, merits, action }, i, j) {
   }
 }
 
-/** Return the merit of an action less that of the best other one. */
+/** Return the merit of an action minus the largest merit of all other actions. */
 function leadOf(merits, first, A, action) {
   let rival = -Infinity;
   for (let b = 0; b < A; b++) {
@@ -153,7 +153,7 @@ const CORNERS = [
   [0, 1],
 ];
 
-/** Return where a function is zero on the edges of a unit cell, two points or four. */
+/** Return the points where a function is zero on the edges of a unit cell: none, two or four. */
 function crossings(values) {
   const points = [];
   for (let q = 0; q < 4; q++) {
@@ -171,7 +171,7 @@ function crossings(values) {
   return points;
 }
 
-/** Draw the ellipses that hold 39 % and 86 % of each Gaussian: distance 1 and 2. */
+/** Draw the ellipses at distance 1 and 2, which contain 39 % and 86 % of each Gaussian. */
 export function ellipses(view, model, look, present) {
   model.classes.forEach((parts, k) => {
     const colour = look.classes[present[k]];
@@ -184,7 +184,7 @@ export function ellipses(view, model, look, present) {
   });
 }
 
-/** Return the points at a Mahalanobis distance: μ + L r (cos θ, sin θ)ᵀ. */
+/** Return the points at a Mahalanobis distance r: μ + L r (cos θ, sin θ)ᵀ. */
 function ellipse({ mean, factor }, radius) {
   return range(73).map((i) => {
     const angle = (i * Math.PI) / 36;
@@ -194,14 +194,14 @@ function ellipse({ mean, factor }, radius) {
   });
 }
 
-/** Return whether each point is misclassified, and not rejected. */
+/** Return whether each point is misclassified; rejected points are not. */
 export function misclassified({ codes, y, K }) {
   return y.map((code, i) => codes !== undefined && codes[i] !== code && codes[i] < K);
 }
 
 // ---- one feature
 
-/** Draw one feature: prior × density above, posterior below, points between.
+/** Draw one feature, with prior × density above, posteriors below, and points between.
  *  Return the height of every point. */
 export function drawCurves(view, state, fit, look) {
   const { model, present } = fit;
@@ -227,15 +227,15 @@ export function drawCurves(view, state, fit, look) {
   return heights;
 }
 
-const ROW_HEIGHT = 9; // of the points of one class
+const ROW_HEIGHT = 9;  // height of the row of points of one class
 
-/** Return where the panels of densities and posteriors and the points of each class lie. */
+/** Return the places of the panels of densities and posteriors, and of the points of each class. */
 function curvesLayout(view, model, nClasses) {
   const hasDensities = Boolean(model?.isDensity);
-  const split = hasDensities ? 0.46 * view.h : 0; // the lower end of the densities
+  const split = hasDensities ? 0.46 * view.h : 0;  // the lower end of the panel of densities
   const bottom = view.h - 46;
   if (!hasDensities && nClasses === 2) {
-    // two classes of a sigmoid lie at 0 and 1
+    // if the posterior is a sigmoid, the points of its two classes lie at 0 and 1
     const top = 34;
     return { split, top, bottom, heightOf: (c) => (c === 0 ? bottom : top) };
   }
@@ -245,7 +245,7 @@ function curvesLayout(view, model, nClasses) {
   return { split, top, bottom, heightOf: (c) => firstRow + ROW_HEIGHT * c };
 }
 
-/** Tint the regions of the decision, and draw lines where it changes. */
+/** Tint the decision regions, and draw lines between them. */
 function drawRegions(view, { model, rule, present }, look, xs) {
   const { ctx } = view;
   const rgb = [...present, N_COLOURS].map((k) => look.rgb[k]);
@@ -276,12 +276,13 @@ function drawPosteriors(view, { model, rule, present }, look, xs, { top, bottom 
   drawClassCurves(view, posteriors, present, look, top, bottom);
   view.text("p(class | x)", 6, top - 4, look.ink);
   for (const value of [0, 0.5, 1]) {
-    const py = bottom - value * (bottom - top) - 5; // above the line, which a curve may follow
+    // above the grid line, along which a curve may run
+    const py = bottom - value * (bottom - top) - 5;
     view.text(tickLabel(value), view.w - 6, py, look.soft, "right");
   }
 }
 
-/** Draw a curve for each class from values between 0 and 1, one for each pixel. */
+/** Draw a curve for each class, from a value between 0 and 1 for each pixel. */
 function drawClassCurves(view, values, present, look, top, bottom) {
   present.forEach((k, c) => {
     const pixels = values.map((row, px) => [px, bottom - row[c] * (bottom - top)]);
@@ -294,7 +295,7 @@ function drawClassCurves(view, values, present, look, top, bottom) {
 const SURFACE_CELLS = 60;
 const LEVELS = 12;
 
-/** Draw a function of two parameters as shades and level lines, and a path over it. */
+/** Draw a function of two parameters as shades and level lines, and a path on top. */
 export function drawSurface(view, f, path, look, names, best) {
   const n = SURFACE_CELLS;
   const values = range(n * n).map((cell) => f(...cellCentre(view.window, n, cell)));
@@ -321,7 +322,7 @@ export function drawSurface(view, f, path, look, names, best) {
   view.axes(names, look);
 }
 
-/** Draw where a function on cells has a value: the contour between "above" and "below". */
+/** Draw the contour along which a function on cells has a given value. */
 function drawLevel(view, heights, level, colour) {
   const merits = heights.flatMap((height) => [height - level, 0]);
   const action = heights.map((height) => (height < level ? 1 : 0));

@@ -1,4 +1,4 @@
-// The Gaussian family: sums per class, divisors, pooling, shrinkage, densities, boundaries.
+// Gaussian models: sums per class, covariances, densities and boundaries.
 import {
   EPS,
   LOG_2PI,
@@ -25,7 +25,8 @@ import {
   zeros,
 } from "./linalg.js";
 
-const SEPARATING_SHARE = 1e-9; // of the total variance, where classes differ but do not vary
+// share of the total variance that a direction gets if the classes differ in it but do not vary
+const SEPARATING_SHARE = 1e-9;
 
 // ---- sums
 
@@ -64,7 +65,7 @@ function besselFactor(n) {
   return n > 1 ? n / (n - 1) : 0;
 }
 
-/** Return a variance, set to zero if it is only a rounding error of the data. */
+/** Return a variance, or zero if the variance is only a rounding error of the data. */
 function withoutRounding(variance, mean, total) {
   const rounding = (16 * EPS) ** 2 * (mean * mean + (total || variance));
   return variance > rounding ? variance : 0;
@@ -72,7 +73,7 @@ function withoutRounding(variance, mean, total) {
 
 // ---- covariances
 
-/** Return the covariance of each class, one for each group of tied classes. */
+/** Return the covariance of each class; tied classes have the same covariance. */
 function covariancesOf(moments, settings) {
   const { groupOf } = settings;
   const sigmas = new Array(moments.K);
@@ -86,7 +87,7 @@ function covariancesOf(moments, settings) {
   return sigmas;
 }
 
-/** Return the covariance of a group of classes: divided, pooled by λ, shrunk by γ, never singular. */
+/** Return the covariance of a group of classes, pooled by λ, shrunk by γ, and never singular. */
 function covarianceOf(moments, members, settings) {
   const pooled = pooledCovariance(moments, members, settings);
   const shrunk = shrunkCovariance(moments, pooled, settings);
@@ -103,7 +104,7 @@ function covarianceOf(moments, members, settings) {
   return diagonalCovariance(moments, variancesOf(shrunk), settings);
 }
 
-/** Return S / w of a group after it has borrowed the share λ from all classes. */
+/** Return S / w of a group after pooling with all classes by the weight λ. */
 function pooledCovariance(moments, members, { divisor, pooling }) {
   const scatter = members.map((k) => moments.scatters[k]).reduce(add);
   const weight = sum(members.map((k) => moments.weights[k]));
@@ -117,7 +118,7 @@ function pooledCovariance(moments, members, { divisor, pooling }) {
   return divided(mixedScatter, mixedWeight, divisor === "unbiased" ? nMeans : 0);
 }
 
-/** Return S / (w − c), zero where nothing is left to divide by. */
+/** Return S / (w − c); zero if w − c is not positive. */
 function divided(scatter, weight, correction) {
   const divisor = weight - correction;
   if (divisor > EPS * Math.max(weight, 1)) {
@@ -140,7 +141,7 @@ function shrunkCovariance(moments, sigma, { shrinkage, target }) {
   );
 }
 
-/** Return a diagonal or spherical Σ; where a class does not vary, the variance of all classes. */
+/** Return a diagonal or spherical Σ, with the variance of all classes for features without any. */
 function diagonalCovariance(moments, variances, { covariance, divisor }) {
   const correction = divisor === "unbiased" ? moments.K : 0;
   const pooled = divided(moments.pooled, moments.weight, correction);
@@ -162,7 +163,7 @@ function averaged(values) {
   return values.map(() => mean);
 }
 
-/** Return a singular Σ with the variance of all classes where it has none of its own. */
+/** Return a singular Σ, completed with the variance of all classes along directions without any. */
 function filledCovariance(sigma, moments) {
   const scales = moments.totals.map(unitScale);
   const tolerance = rankTolerance(moments.d);
@@ -185,7 +186,7 @@ function filledCovariance(sigma, moments) {
   return multiply(root, transpose(root));
 }
 
-/** Return directions in standard units, and the variance of all classes along each. */
+/** Return directions in standard units, and the variance of all classes along each direction. */
 function directionsOfAll(moments, scales, tolerance) {
   const standardised = (S) =>
     S.map((row, i) => row.map((v, j) => v / moments.weight / scales[i] / scales[j]));
@@ -197,7 +198,8 @@ function directionsOfAll(moments, scales, tolerance) {
   if (empty.length === 0) {
     return { directions: varying, variances };
   }
-  // directions without variance inside classes: do the classes differ there?
+  // along directions without variance within classes, the variance depends on whether the classes
+  // differ
   const between = standardised(moments.between);
   const { values: differences, vectors: Q } = symmetricEigen(
     multiply(multiply(empty, between), transpose(empty)),
@@ -213,7 +215,7 @@ function directionsOfAll(moments, scales, tolerance) {
 
 // ---- densities
 
-/** Return a Gaussian with a share: mean, Σ, L, L⁻¹, and log share − ½ (d log 2π + log|Σ|). */
+/** Return a weighted Gaussian: mean, Σ, L, L⁻¹, and log share − ½ (d log 2π + log|Σ|). */
 export function gaussian(share, mean, sigma) {
   const factor = scaledCholesky(sigma) || cholesky(sigma);
   const whitening = inverseLower(factor);
@@ -235,7 +237,7 @@ function logGaussian({ mean, whitening, constant }, x) {
   return constant - 0.5 * squares;
 }
 
-/** Return log Σ_r of the parts' densities, and write the logarithm of each into `logs`. */
+/** Return the log of the sum of the parts' densities, and write the log of each into `logs`. */
 export function logMixture(parts, x, logs) {
   let largest = -Infinity;
   for (let r = 0; r < parts.length; r++) {
@@ -252,7 +254,7 @@ export function logMixture(parts, x, logs) {
   return largest + Math.log(total);
 }
 
-/** Class-conditional densities, one Gaussian or several in each class, and priors. */
+/** A model with priors and densities: one or several Gaussians in each class. */
 export class DensityModel {
   constructor(priors, classes, groupOf = range(priors.length)) {
     this.priors = priors;
@@ -273,7 +275,7 @@ export class DensityModel {
     return out;
   }
 
-  /** Draw a class from π, then x from its density: rows [x…, k]. */
+  /** Draw rows [x…, k]: a class k from the priors, then x from the density of the class. */
   sample(n, seed) {
     const random = uniform(seed);
     return range(n).map(() => {
@@ -287,7 +289,7 @@ export class DensityModel {
     });
   }
 
-  /** Return A (null if linear), b, c of the log odds xᵀAx + bᵀx + c of class i against j. */
+  /** Return A (null if linear), b and c of the log odds xᵀAx + bᵀx + c of class i against j. */
   boundary(i, j) {
     if (this.classes[i].length > 1 || this.classes[j].length > 1) {
       return null;
@@ -302,7 +304,7 @@ export class DensityModel {
     };
   }
 
-  /** Return P, Pμ and the constant of the score of a class. */
+  /** Return P, Pμ and the constant in the quadratic score of a class. */
   quadraticScore(k) {
     const { mean, whitening, logDet } = this.classes[k][0];
     const precision = multiply(transpose(whitening), whitening);
@@ -313,7 +315,7 @@ export class DensityModel {
   }
 }
 
-/** Return a Gaussian model; settings are covariance, groupOf, divisor, pooling, shrinkage, target
+/** Return the Gaussian model for settings: covariance, groupOf, divisor, pooling, shrinkage, target
  *  and priors. */
 export function fitGaussian(x, y, K, settings) {
   const moments = momentsOf(x, y, K, settings.divisor === "averaged");

@@ -11,7 +11,7 @@ export function sum(values) {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** Return the position of the largest value, the first of equal ones. */
+/** Return the position of the largest value; of equals, the first. */
 export function argmax(values) {
   let best = 0;
   for (let k = 1; k < values.length; k++) {
@@ -66,7 +66,7 @@ export function add(A, B) {
   return A.map((row, i) => row.map((value, j) => value + B[i][j]));
 }
 
-/** Return the centre of one of n × n cells of a window, counted along the first axis. */
+/** Return the centre of one of n × n cells of a window, numbered along the first axis. */
 export function cellCentre([x0, x1, y0, y1], n, cell) {
   const column = cell % n;
   const row = Math.floor(cell / n);
@@ -75,17 +75,17 @@ export function cellCentre([x0, x1, y0, y1], n, cell) {
 
 // ---- factorisations
 
-/** Return the eigenvalue of a d × d correlation matrix that rounding alone can leave. */
+/** Return the largest eigenvalue that is a rounding error in a d × d correlation matrix. */
 export function rankTolerance(d) {
   return 64 * d * EPS;
 }
 
-/** Return a standard deviation, 1 if there is no variance. */
+/** Return the standard deviation; 1 if the variance is zero. */
 export function unitScale(variance) {
   return variance > 0 ? Math.sqrt(variance) : 1;
 }
 
-/** Return lower L with M = L Lᵀ, or null where a pivot is not above `least`. */
+/** Return the lower triangular L with M = L Lᵀ, or null if a pivot is not above `least`. */
 export function cholesky(M, least = 0) {
   const d = M.length;
   const L = zeros(d, d);
@@ -111,7 +111,7 @@ function partialDot(a, b, n) {
   return total;
 }
 
-/** Return L of Σ, or null where its correlations are singular up to rounding. */
+/** Return L with Σ = L Lᵀ, or null if the correlations are singular up to rounding. */
 export function scaledCholesky(sigma) {
   const scales = sigma.map((row, i) => unitScale(row[i]));
   const correlations = sigma.map((row, i) => row.map((value, j) => value / scales[i] / scales[j]));
@@ -122,7 +122,7 @@ export function scaledCholesky(sigma) {
   return L.map((row, i) => row.map((value) => scales[i] * value));
 }
 
-/** Return L⁻¹ of a lower triangular L. */
+/** Return the inverse of a lower triangular matrix. */
 export function inverseLower(L) {
   const d = L.length;
   const inverse = zeros(d, d);
@@ -141,7 +141,7 @@ export function inverseLower(L) {
 
 const RIDGES = [0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1];
 
-/** Return H⁻¹ b of a positive definite H, its diagonal a little larger where it is singular. */
+/** Return H⁻¹ b for a positive definite H; a singular H gets a slightly larger diagonal. */
 export function solve(H, b) {
   for (const ridge of RIDGES) {
     const M = H.map((row) => [...row]);
@@ -157,13 +157,13 @@ export function solve(H, b) {
   return b.map(() => 0);
 }
 
-/** Return the eigenvalues of a symmetric matrix (d ≤ 2), rising, and eigenvectors as columns. */
+/** Return the ascending eigenvalues of a symmetric matrix (d ≤ 2), and eigenvectors as columns. */
 export function symmetricEigen(M) {
   if (M.length === 1) {
     return { values: M[0], vectors: [[1]] };
   }
   const [[a, b], [, c]] = M;
-  // the axis with the greatest variance lies at the angle θ with tan 2θ = 2b / (a − c)
+  // the axis with the largest variance has the angle θ with tan 2θ = 2b / (a − c)
   const theta = 0.5 * Math.atan2(2 * b, a - c);
   const u = Math.cos(theta);
   const v = Math.sin(theta);

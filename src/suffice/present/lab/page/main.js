@@ -1,4 +1,4 @@
-// What buttons do, what Python answers, and how the page starts.
+// Actions of buttons, requests to Python, and the start of the page.
 import { range } from "./linalg.js";
 import { contributions } from "./models.js";
 import { View } from "./canvas.js";
@@ -54,7 +54,7 @@ function showScene(name) {
   remember();
 }
 
-/** Show the scene so many places after this one. */
+/** Show the scene that is `places` after the current one. */
 function turn(places) {
   const names = Object.keys(SCENES);
   const place = names.indexOf(session.scene) + places;
@@ -72,7 +72,7 @@ async function copyLink() {
 
 // ---- sums
 
-/** Replace the points with others that have the same sums: no Gaussian model changes. */
+/** Replace the points with others of the same sums, which changes no Gaussian model. */
 function showOtherPoints() {
   const { state } = session;
   rememberPoints();
@@ -80,7 +80,7 @@ function showOtherPoints() {
   say("These points have the same counts, means and scatters, so the Gaussian models are the same.");
 }
 
-/** Add the points of another link: a + b. */
+/** Add the points of another link, as sums are added: a + b. */
 function addLink() {
   try {
     const others = pointsOfLink(find("#other-link").value.trim());
@@ -92,7 +92,7 @@ function addLink() {
   }
 }
 
-/** Forget the chosen point: a − b. */
+/** Remove the chosen point, as sums are subtracted: a − b. */
 function forgetChosen() {
   const { chosen, state } = session;
   if (!chosen) {
@@ -123,7 +123,7 @@ function stepEm() {
   change({ model: "mixture", emSteps: session.state.emSteps + 1 });
 }
 
-/** Show the scene as text, and copy it where the browser allows. */
+/** Show the scene as text, and copy the text if the browser allows it. */
 async function take(text) {
   find("#taken").value = text;
   find("#taken").hidden = false;
@@ -147,9 +147,9 @@ function switchTheme() {
 
 const STEP_MILLISECONDS = 60;
 const MOST_LINKED_STEPS = 10000;
-let timer = null; // of a descent that runs
+let timer = null;  // timer of a running descent
 
-/** Take n steps; return whether any changed something. */
+/** Take n steps; return whether any step changed the parameters. */
 function takeSteps(n) {
   const changes = range(n).map(() => session.descent?.step());
   repaint();
@@ -184,7 +184,7 @@ function showOrHideDescent() {
   change({ descent: session.state.descent ? null : start });
 }
 
-/** Start the descent where the surface was clicked. */
+/** Start the descent at the place where the surface was clicked. */
 function startDescentAt(event) {
   const { descent, state } = session;
   const view = new View(event.target, descent.window());
@@ -197,10 +197,10 @@ function startDescentAt(event) {
 
 // ---- Python
 
-const server = JSON.parse(find("#server").textContent); // null where no Python serves the page
-const REMOTE_CELLS = 100; // along each axis
+const server = JSON.parse(find("#server").textContent);  // null unless Python serves the page
+const REMOTE_CELLS = 100;  // number of cells along each axis
 
-/** Ask Python for the model of these points, and show it if they are still the same. */
+/** Ask Python for the model of the points, and show the model if the points have not changed. */
 async function askPython(fit) {
   const { model, window } = session.state;
   const { x, y, K } = fit;
@@ -216,7 +216,7 @@ async function askPython(fit) {
   }
 }
 
-/** Show rows of a table: points of two columns, or of one, and the class. */
+/** Show the rows of a table as points over one or two columns. */
 function showTable(table) {
   const hasOneColumn = table.points[0].length === 2;
   let { points } = table;
@@ -243,7 +243,7 @@ function showTable(table) {
   find("#table-said").textContent = table.said;
 }
 
-/** Return the ends of an axis that holds all points. */
+/** Return the ends of an axis that contains all points. */
 function endsOf(points, j) {
   const values = points.map((point) => point[j]);
   const low = Math.min(...values);
@@ -255,7 +255,7 @@ function endsOf(points, j) {
 /** Offer the columns of a table as axes. */
 function showColumns({ names, columns }) {
   ["#axis-x", "#axis-y"].forEach((id, i) => {
-    // discriminant coordinates are not columns
+    // discriminant coordinates are not columns, so the first columns are selected
     const shown = columns.includes(names[i]) ? names[i] : columns[i];
     const options = columns.map((name) => new Option(name, name, false, name === shown));
     find(id).replaceChildren(...options);
@@ -273,7 +273,7 @@ function showErrors({ models, said }) {
   find("#table-said").textContent = said;
 }
 
-/** Post a request and show the answer, or the library's own words. */
+/** Post a request and show the answer, or the message of the library's error. */
 async function request(path, body, show) {
   find("#table-said").textContent = "Python is at work…";
   try {
@@ -309,7 +309,7 @@ function crossValidate() {
 
 // ---- the start of the page
 
-/** What each button does, by its data-do. */
+/** The action of each button, by the attribute data-do. */
 const ACTIONS = {
   undo,
   clear,
@@ -338,10 +338,10 @@ const ACTIONS = {
   judge: crossValidate,
 };
 
-/** Actions that an address may ask for, as in "do=others". */
+/** Actions that an address may start, as in "do=others". */
 const LINKED_ACTIONS = new Set(["others", "leave"]);
 
-/** Open what the address says: the scene and its settings, then steps and an action. */
+/** Open the scene and settings of the address, then take its steps and start its action. */
 function openLink() {
   openAddress();
   const parameters = new URLSearchParams(location.hash.slice(1));
@@ -391,7 +391,7 @@ if (server?.table) {
   showTable(server.table);
 }
 
-// what tests and other pages may ask
+// functions for tests and other pages
 globalThis.lab = {
   session,
   openScene,

@@ -1,4 +1,4 @@
-// Mixtures of Gaussians in every class by EM, started by k-means++.
+// Mixtures of Gaussians in every class, fitted by EM from k-means++ starts.
 import {
   add,
   apply,
@@ -17,16 +17,16 @@ import {
 } from "./linalg.js";
 import { DensityModel, fitGaussian, gaussian, logMixture, momentsOf } from "./gaussian.js";
 
-const STARTS = 8; // starts that are tried
-const TRIAL_STEPS = 10; // steps of each trial, of which the best goes on
+const STARTS = 8;  // number of starts that are tried
+const TRIAL_STEPS = 10;  // number of steps of each trial; EM continues with the best trial
 const MAX_STEPS = 500;
-const TOLERANCE = 1e-6; // rise of the objective per row that ends EM
+const TOLERANCE = 1e-6;  // EM ends if the objective per row rises by less than this
 
 function squaredDistance(a, b) {
   return sum(a.map((value, j) => (value - b[j]) ** 2));
 }
 
-/** Return R clusters of rows z by k-means++: their means, shares, and the scatter within. */
+/** Return the means and shares of R clusters of rows z by k-means++, and the scatter within. */
 function clustersOf(z, R, random) {
   const centres = [z[Math.floor(random() * z.length)]];
   while (centres.length < R) {
@@ -42,7 +42,7 @@ function clustersOf(z, R, random) {
   return { centres: means, shares: weights.map((n) => n / z.length), within: pooled };
 }
 
-/** Return where EM of one class begins: shares, means, and the target Ψ of its covariances. */
+/** Return the start of EM for a class: shares, means, and the target Ψ of the covariances. */
 function startOf(rows, single, R, random) {
   const { mean, sigma, factor, whitening } = single;
   const z = rows.map((row) => apply(whitening, subtract(row, mean)));
@@ -55,7 +55,7 @@ function startOf(rows, single, R, random) {
   return { shares, means, psi };
 }
 
-/** Return the sums of the E-step about the means of the parts, and the log-likelihood. */
+/** Return the sums of the E-step, about the means of the parts, and the log-likelihood. */
 function expectation(rows, parts) {
   const R = parts.length;
   const d = rows[0].length;
@@ -87,7 +87,7 @@ function addDeviation(total, scatter, row, mean, weight) {
   }
 }
 
-/** Return the parts with the greatest posterior for the sums of an E-step. */
+/** Return the parts that maximise the posterior, given the sums of an E-step. */
 function maximisation(parts, { weights, sums, scatters }, psi, kappa) {
   const total = sum(weights);
   return parts.map(({ mean }, r) => {
@@ -100,7 +100,7 @@ function maximisation(parts, { weights, sums, scatters }, psi, kappa) {
   });
 }
 
-/** Return Σ_r (log|Σ_r| − log|Ψ| + tr(Σ_r⁻¹ Ψ)); log p(Σ) is −½ κ times it, up to a constant. */
+/** Return Σ_r (log|Σ_r| − log|Ψ| + tr(Σ_r⁻¹ Ψ)), which is −2/κ log p(Σ) up to a constant. */
 function penaltyOf(parts, psi) {
   const { logDet } = gaussian(1, psi[0], psi);
   const penalties = parts.map((part) => {
@@ -111,7 +111,7 @@ function penaltyOf(parts, psi) {
   return sum(penalties);
 }
 
-/** Return where EM leads from a start. */
+/** Return the result of EM from a start. */
 function run(rows, start, kappa, maxSteps) {
   let parts = start.means.map((mean, r) => gaussian(start.shares[r], mean, start.psi));
   const objectives = [];
@@ -128,7 +128,8 @@ function run(rows, start, kappa, maxSteps) {
   return { parts, start, objectives, objective: objectives.at(-1) };
 }
 
-/** Return EM from the start that is best after a few steps; `emSteps` of it, 0 until it converges. */
+/** Return EM from the start that is best after a few steps; it takes `emSteps` steps, or with 0
+ *  converges. */
 function bestRun(rows, single, R, random, emSteps) {
   const kappa = rows[0].length + 2;
   const trials = range(STARTS).map(() =>
@@ -138,14 +139,14 @@ function bestRun(rows, single, R, random, emSteps) {
   return run(rows, best.start, kappa, emSteps || MAX_STEPS);
 }
 
-/** Whether the covariance of a class is not that of its own rows. */
+/** Return whether the covariance of a class differs from that of its own rows. */
 function borrowsVariance(scatter, weight, { sigma }) {
   return scatter.some((row, i) =>
     row.some((value, j) => Math.abs(value / weight - sigma[i][j]) > 1e-9 * sigma[i][i]),
   );
 }
 
-/** Return mixtures of R components in each class, fewer where a class has fewer distinct rows. */
+/** Return mixtures of R components in each class, or fewer if a class has fewer distinct rows. */
 export function fitMixture(x, y, K, { components, priors, emSteps = 0, seed = 1 }) {
   const moments = momentsOf(x, y, K);
   const singles = fitGaussian(x, y, K, {

@@ -1,4 +1,4 @@
-// Every model by its name, what it decides, and its boundaries in words.
+// All models by name, their decisions, and their boundaries as text.
 import { argmax, range, softmax, sum } from "./linalg.js";
 import { fitGaussian } from "./gaussian.js";
 import { fitMixture } from "./mixture.js";
@@ -7,7 +7,7 @@ import { NeighbourModel } from "./neighbours.js";
 
 // ---- models
 
-/** Return how a Gaussian model is fitted; `groupsOf` says which classes share a covariance. */
+/** Return the entry of a Gaussian model; `groupsOf` returns which classes share a covariance. */
 function gaussianFit(covariance, groupsOf) {
   return (x, y, K, settings) => {
     const groupOf = groupsOf(K, settings);
@@ -23,7 +23,7 @@ function ownGroups(K) {
   return range(K);
 }
 
-/** Classes that are ticked share a covariance, all others have their own. */
+/** Return groups in which the ticked classes share a covariance, and all others have their own. */
 function tickedGroup(K, { tied }) {
   const first = tied.indexOf(true);
   return range(K).map((k) => (tied[k] ? first : k));
@@ -35,7 +35,7 @@ function fitNeighbours(x, y, K, settings) {
 
 const GAUSSIAN = ["divisor", "pooling", "shrinkage", "target", "priors", "costs", "temperature"];
 
-/** Models by name: the settings that each uses, and how it is fitted, or that Python fits it. */
+/** Models by name, with the settings that each uses, and the function that fits it (or Python). */
 export const MODELS = {
   lda: {
     uses: ["divisor", "shrinkage", "target", "priors", "costs", "temperature"],
@@ -60,14 +60,14 @@ export const MODELS = {
 
 // ---- decisions
 
-/** Return p(k | x): softmax(a / T), or the shares of neighbours as they are. */
+/** Return p(k | x): softmax(a / T), or for neighbours their unchanged shares. */
 export function posterior(model, x, temperature, out = new Array(model.K)) {
   const scores = model.scores(x, out);
   return model.isShare ? scores : softmax(scores, temperature, out);
 }
 
-/** Return the action with the lowest expected cost: a class, or K to reject.
- *  `costs[k]` is the cost of an error where k is true. */
+/** Return the action with the lowest expected cost: a class, or K to reject. `costs[k]` is the cost
+ *  of an error if k is the true class. */
 export function decide(p, costs, reject) {
   let best = 0;
   let total = 0;
@@ -90,7 +90,7 @@ export function predicted(model, x, { temperature, costs, reject }, out = new Ar
   return decide(posterior(model, x, temperature, out), costs, reject);
 }
 
-/** Return how many rows are wrong and rejected. */
+/** Return the numbers of misclassified rows and of rejected rows. */
 export function errorsOf(model, x, y, rule) {
   const out = new Array(model.K);
   const codes = x.map((row) => predicted(model, row, rule, out));
@@ -108,11 +108,11 @@ export function logLikelihood(model, x, y) {
   return sum(x.map((row, i) => Math.log(posterior(model, row, 1, out)[y[i]])));
 }
 
-const SMALLEST_LOG_POSTERIOR = -20; // smaller ones are treated as this one
+const SMALLEST_LOG_POSTERIOR = -20;  // smaller log posteriors are replaced with this value
 
-/** Return what each feature adds to log p(a | x) − log p(b | x), against a reference row.
- *  The cells of the reference are replaced by those of x, once in order and once in reverse, and
- *  both results are averaged. */
+/** Return the contribution of each feature to log p(a | x) − log p(b | x), relative to a reference
+ *  row. The cells of this row are replaced with those of x, once in order and once in reverse, and
+ *  the results are averaged. */
 export function contributions(model, x, reference, a, b, temperature) {
   const logOdds = (row) => {
     const p = posterior(model, row, temperature);
@@ -134,12 +134,12 @@ export function contributions(model, x, reference, a, b, temperature) {
   return parts;
 }
 
-// ---- boundaries in words
+// ---- boundaries as text
 
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
 
-/** Return a positive number to a few significant digits. */
+/** Return a positive number as text, with a few significant digits. */
 export function written(value, digits = 4) {
   if (value >= 1e-4 && value < 1e6) {
     return String(Number(value.toPrecision(digits)));
@@ -203,7 +203,7 @@ function sizeOfTerm(value, factor, digits) {
   return number === "1" ? factor : `${number}·${factor}`;
 }
 
-/** Return what a boundary is: points, a line, or the name of its conic by the sign of |A|. */
+/** Return the kind of a boundary: points, a line, or a conic, named by the sign of |A|. */
 export function kindOf({ A, b }) {
   if (b.length === 1) {
     return A ? "points" : "point";

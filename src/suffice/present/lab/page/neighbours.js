@@ -1,7 +1,7 @@
 // The k nearest neighbours.
 import { range } from "./linalg.js";
 
-/** The k nearest rows vote, alike or by 1 / distance. */
+/** A model in which the k nearest rows vote, with weight 1 or 1 / distance. */
 export class NeighbourModel {
   constructor(x, y, K, { k, byDistance }) {
     const order = range(x.length).sort((i, j) => x[i][0] - x[j][0]);
@@ -10,16 +10,16 @@ export class NeighbourModel {
     this.byDistance = byDistance;
     this.hasPosterior = true;
     this.isShare = true;
-    // rows in the order of their first feature
+    // rows sorted by their first feature
     this.y = order.map((i) => y[i]);
     this.first = Float64Array.from(order, (i) => x[i][0]);
     this.second = Float64Array.from(order, (i) => x[i][1] ?? 0);
-    // what the last search found, the nearest first
+    // the result of the last search, nearest first
     this.nearest = new Int32Array(this.k);
     this.squares = new Float64Array(this.k);
   }
 
-  /** Find the k nearest rows of x, which are no farther than the rows that were found last. */
+  /** Find the k rows nearest to x; the rows of the last search bound their distance. */
   search(x) {
     const { first, second, nearest, squares, k } = this;
     const u = x[0];
@@ -41,11 +41,11 @@ export class NeighbourModel {
     }
   }
 
-  /** Return the largest squared distance to the rows that were found last. */
+  /** Return the largest squared distance to the rows of the last search. */
   squaredReach(u, v) {
     const { first, second, nearest, k } = this;
     if (k > 1 && nearest[0] === nearest[1]) {
-      return Infinity; // nothing has been found yet
+      return Infinity;  // there was no search yet
     }
     let largest = 0;
     for (let r = 0; r < k; r++) {
@@ -95,7 +95,7 @@ export class NeighbourModel {
   }
 }
 
-/** Insert a row into rows that are sorted by distance; `last` is the place that becomes free. */
+/** Insert a row into rows sorted by distance, of which the one at position `last` is dropped. */
 function insertSorted(nearest, squares, last, row, square) {
   let place = last;
   while (place > 0 && squares[place - 1] > square) {
@@ -107,7 +107,7 @@ function insertSorted(nearest, squares, last, row, square) {
   nearest[place] = row;
 }
 
-/** Return 1 / distance; next to rows at the very place, all others have no vote. */
+/** Return the vote 1 / distance; if there are rows at distance 0, only they vote. */
 function voteByDistance(square, hasExactNeighbour) {
   if (hasExactNeighbour) {
     return square === 0 ? 1 : 0;

@@ -1,4 +1,4 @@
-// The pictures of the page: the plane or the only feature, and the descent.
+// Paint the pictures of the page: the plane or the only feature, and the descent.
 import { range } from "./linalg.js";
 import { View, colours, mark } from "./canvas.js";
 import {
@@ -13,12 +13,12 @@ import {
 import { MODELS } from "./models.js";
 import { find, session } from "./session.js";
 
-const CELLS = 200; // of the plane, along each axis
+const CELLS = 200;  // number of cells of the plane along each axis
 const SHOWN_SAMPLES = 200;
-const SHOWN_STEPS = 6; // boundaries of the descent that are drawn
+const SHOWN_STEPS = 6;  // number of boundaries of the descent that are drawn
 const DASH = [7, 4];
 
-/** Return the pixel height of a point. */
+/** Return the vertical pixel of a point. */
 export function heightOf(view, point) {
   const { state, fit } = session;
   if (state.dimension === 2) {
@@ -109,9 +109,9 @@ function paintModel(view, look) {
   }
 }
 
-// ---- the weight vector, and three lines at once
+// ---- the weight vector, and the lines of three approaches
 
-/** Return foot and tip of w, at right angles to a line, on the side of the first of two classes. */
+/** Return the foot and tip of w, an arrow from the line to the side of the first of two classes. */
 export function normalArrow() {
   const { fit, state } = session;
   const boundary = fit.K === 2 ? fit.model.boundary(0, 1) : null;
@@ -124,7 +124,7 @@ export function normalArrow() {
   if (length === 0) {
     return null;
   }
-  // the foot of the mean of all points: m − y(m) w / ‖w‖²
+  // the projection of the mean of all points onto the line: m − y(m) w / ‖w‖²
   const mean = [0, 1].map((j) => fit.x.reduce((total, row) => total + row[j], 0) / fit.x.length);
   const value = b1 * mean[0] + b2 * mean[1] + boundary.c;
   const foot = [mean[0] - (value * b1) / length ** 2, mean[1] - (value * b2) / length ** 2];
@@ -150,7 +150,8 @@ function paintNormal(view, look) {
   view.text("w", view.px(tip[0]) + 8, view.py(tip[1]) - 6, look.ink);
 }
 
-// least squares lies on LDA or beside it: dashes in the colour of ink are seen on the wide line
+// Least squares lies on or near the line of LDA. Dashes in the text colour are visible on the wide
+// line.
 const THREE = [
   { model: "lda", name: "LDA: density", width: 7, dash: [], colour: (look) => look.classes[2] },
   {
@@ -169,7 +170,7 @@ const THREE = [
   },
 ];
 
-/** Return w_0 and w of the lines of the three approaches between two classes. */
+/** Return w_0 and w of the line of each of the three approaches, for two classes. */
 export function threeLines() {
   const { fit } = session;
   if (fit.K !== 2 || !fit.settings) {
@@ -193,7 +194,7 @@ function paintThreeLines(view, look) {
   paintLegendOfLines(view, look);
 }
 
-/** Name the three lines on a ground of paper, so that no line runs through the words. */
+/** Write the names of the three lines on a blank background, so that no line crosses them. */
 function paintLegendOfLines(view, look) {
   const { ctx } = view;
   const widest = Math.max(...THREE.map(({ name }) => view.widthOf(name)));
@@ -212,7 +213,7 @@ function paintLegendOfLines(view, look) {
 
 // ---- the descent
 
-/** Draw the surface with the path, the loss by step, and the last boundaries in the plane. */
+/** Paint the loss surface with the path, the loss by step, and the last boundaries in the plane. */
 function paintDescent(plane, look) {
   const { descent, state } = session;
   paintSurface(descent, look);
@@ -260,7 +261,7 @@ function sigmoid(view, [w0, w1]) {
   });
 }
 
-/** Return the ends of the line w_0 + w_1 x_1 + w_2 x_2 = 0 in the window. */
+/** Return the end points of the line w_0 + w_1 x_1 + w_2 x_2 = 0 in the window. */
 function boundaryLine(view, [w0, w1, w2]) {
   const [x0, x1, y0, y1] = view.window;
   if (Math.abs(w2) < 1e-9) {

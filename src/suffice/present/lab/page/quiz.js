@@ -1,8 +1,8 @@
-// A question before each reveal, and how many were answered right.
+// A question for each scene, and the number of right answers.
 import { SCENES } from "./scenes.js";
 import { find, remember, session } from "./session.js";
 
-/** Show the question of the scene, and the verdict where it has been answered. */
+/** Show the question of the scene, and whether the answer was right if it was answered. */
 export function showQuestion() {
   const { ask, choices, right, why } = SCENES[session.scene].question;
   const given = session.answers[session.scene];
@@ -38,7 +38,7 @@ export function answer(i) {
   }
 }
 
-/** Return how many answers are right, of those given. */
+/** Return the number of right answers and the number of given answers. */
 export function score() {
   const given = Object.entries(session.answers).filter(([name]) => name in SCENES);
   const right = given.filter(([name, i]) => SCENES[name].question.right === i).length;

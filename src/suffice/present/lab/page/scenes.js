@@ -1,4 +1,4 @@
-// Scenes of the course: what scenes.json states, as states of the page.
+// Scenes of the course: the contents of scenes.json as states of the page.
 import { sum } from "./linalg.js";
 import { DensityModel, gaussian } from "./gaussian.js";
 
@@ -6,7 +6,7 @@ const stored = JSON.parse(document.getElementById("scenes").textContent);
 export const START = stored.start;
 export const SCENES = stored.scenes;
 
-/** Return the model of stated parameters; `of` names the class of each Gaussian. */
+/** Return the model with the stated parameters; `of` is the class of each Gaussian. */
 export function statedModel({ priors, means, sigmas, of = priors.map((_, k) => k) }) {
   const classCodes = [...new Set(of)];
   const partsOf = (k) => means.map((_, r) => r).filter((r) => of[r] === k);
@@ -17,12 +17,12 @@ export function statedModel({ priors, means, sigmas, of = priors.map((_, k) => k
   return new DensityModel(classPriors, classes);
 }
 
-/** Return a number of four significant digits. */
+/** Return a number rounded to four significant digits. */
 export function rounded(value) {
   return Number(value.toPrecision(4));
 }
 
-/** Return n points [x, y, k] of a model, y = 0 in one dimension. */
+/** Return n points [x, y, k] drawn from a model; y is 0 in one dimension. */
 export function sampled(model, n, seed) {
   return model.sample(n, seed).map((row) => {
     const k = row.at(-1);

@@ -1,7 +1,7 @@
-// Models that Python fits, where the page is served by `suffice lab`.
+// Models that Python fits if `suffice lab` serves the page.
 import { cellCentre, range } from "./linalg.js";
 
-/** Posteriors that Python computed: on n × n cells of a window, and at the rows themselves. */
+/** A model given by posteriors that Python computed on n × n cells of a window and at the rows. */
 export class RemoteModel {
   constructor(numbers, x, K, window, n) {
     this.numbers = numbers;
@@ -38,14 +38,14 @@ export class RemoteModel {
   }
 }
 
-/** Return the points at which Python computes posteriors: the centres of cells, then the rows. */
+/** Return the points at which Python computes posteriors: the cell centres, then the rows. */
 export function pointsToPredict(x, window, n) {
   const d = x[0].length;
   const centres = range(n * n).map((cell) => cellCentre(window, n, cell).slice(0, d));
   return [...centres, ...x];
 }
 
-/** Post a request and return the answer; an error of the library is thrown with its own words. */
+/** Post a request and return the answer; throw an error of the library with its message. */
 export async function post(url, body) {
   const content = body instanceof Blob ? body : JSON.stringify(body);
   const answer = await fetch(url, { method: "POST", body: content });

@@ -1,4 +1,4 @@
-// The state of the page, the model fitted to it, its scenes and its address.
+// The state of the page: points, settings, the fitted model, scenes, and the address.
 import { range, sum } from "./linalg.js";
 import { MODELS, errorsOf } from "./models.js";
 import { N_COLOURS } from "./canvas.js";
@@ -7,7 +7,7 @@ import { SCENES, START, sampled, statedModel } from "./scenes.js";
 
 const FIRST_SCENE = "problem";
 const MOST_POINTS_IN_ADDRESS = 600;
-/** What an address may say besides settings. */
+/** Parameters of an address that are not settings. */
 const NOT_SETTINGS = new Set(["scene", "state", "answers", "view", "theme", "steps", "do"]);
 
 export function find(selector) {
@@ -18,7 +18,7 @@ export function findAll(selector) {
   return [...document.querySelectorAll(selector)];
 }
 
-/** Show a sentence under the plane. */
+/** Show a text under the plane. */
 export function say(text) {
   find("#said").textContent = text;
 }
@@ -27,22 +27,22 @@ function deepCopy(value) {
   return JSON.parse(JSON.stringify(value));
 }
 
-/** What the page shows now. */
+/** What the page currently shows. */
 export const session = {
   scene: "",
-  state: null, // what the address keeps: points, model, settings
+  state: null,  // the part that the address stores: points, model, settings
   initial: null, // the state as the scene begins
   fit: null, // the model fitted to the points, its rows and its errors
   descent: null,
   truth: null, // the model that the points were drawn from
-  table: null, // the table of a person, where the page is served
+  table: null,  // the user's table, if Python serves the page
   past: [], // points before each change
-  brush: 0, // the class that is painted; −1 erases
+  brush: 0,  // the class to paint; −1 erases, −2 drags means and ellipses
   hovered: null, // a point
   chosen: null, // a point
   cursor: null, // a place in the plane
-  askPython: null, // how a model is fitted by Python
-  answers: {}, // the choice of each scene's question
+  askPython: null,  // the function that lets Python fit a model
+  answers: {},  // the given answer to each scene's question
   leftOut: null, // { fit, wrong }: the leave-one-out error of a fit
 };
 
@@ -51,12 +51,12 @@ export const session = {
 const listeners = [];
 let frame = 0;
 
-/** Call a function before each frame in which something has changed. */
+/** Register a function that is called before each frame in which the session has changed. */
 export function onChange(listener) {
   listeners.push(listener);
 }
 
-/** Tell the listeners before the next frame, once. */
+/** Call the listeners once, before the next frame. */
 export function repaint() {
   if (frame !== 0) {
     return;
@@ -69,7 +69,7 @@ export function repaint() {
   });
 }
 
-/** Change the state: fit, repaint, and keep it in the address. */
+/** Change the state, fit the model again, repaint, and store the state in the address. */
 export function change(patch, keepInAddress = true) {
   Object.assign(session.state, patch);
   refit();
@@ -79,7 +79,7 @@ export function change(patch, keepInAddress = true) {
   }
 }
 
-/** Fit the model to the points of the classes that have any. */
+/** Fit the model to all classes that have points. */
 function refit() {
   const { state } = session;
   const present = range(N_COLOURS).filter((k) => state.points.some((point) => point[2] === k));
@@ -107,7 +107,7 @@ function refit() {
   restartDescent();
 }
 
-/** Return the settings of a model of the classes that have points. */
+/** Return the settings of the model, restricted to the classes that have points. */
 function settingsOf(present) {
   const { state } = session;
   const ofPresent = (values) => present.map((k) => values[k]);
@@ -115,13 +115,13 @@ function settingsOf(present) {
   return { ...state, priors, tied: ofPresent(state.tied) };
 }
 
-/** Return weights that sum to one, null where all are zero. */
+/** Return weights scaled to sum to one; null if all are zero. */
 function normalised(weights) {
   const total = sum(weights);
   return total > 0 ? weights.map((weight) => weight / total) : null;
 }
 
-/** Take a model as the fitted one, and count its errors. */
+/** Set the fitted model, and count its errors. */
 export function setModel(fit, model) {
   fit.model = model;
   Object.assign(fit, errorsOf(model, fit.x, fit.y, fit.rule));
@@ -137,7 +137,7 @@ export function restartDescent() {
 
 // ---- the address
 
-/** Write what differs from the scene into the address; points of a table are not written. */
+/** Write all differences from the scene into the address, except the points of a table. */
 export function remember() {
   const { state, initial, scene, table } = session;
   const changes = {};
@@ -159,11 +159,11 @@ export function remember() {
   try {
     history.replaceState(null, "", address);
   } catch {
-    // a page in a frame may not change its address
+    // a page in a frame may be forbidden to change its address
   }
 }
 
-/** Open what the address says; settings may also be named one by one, as in "k=15". */
+/** Open the state of the address, which may also name single settings, as in "k=15". */
 export function openAddress() {
   const parameters = new URLSearchParams(location.hash.slice(1));
   const scene = parameters.get("scene") || FIRST_SCENE;
@@ -178,7 +178,7 @@ export function openAddress() {
   }
 }
 
-/** Show the page as another page that frames it asks: without its head, light or dark. */
+/** Show the page as a framing page asks for: without the header, in a light or dark theme. */
 function showAs(view, theme) {
   const root = document.documentElement;
   root.dataset.view = view === "framed" ? "framed" : "whole";
@@ -187,7 +187,7 @@ function showAs(view, theme) {
   }
 }
 
-/** Return what the named settings of an address change: "k=15", "priors.0=0.9", "model=qda". */
+/** Return the changes by single settings of an address: "k=15", "priors.0=0.9", "model=qda". */
 function namedSettings(scene, parameters) {
   const paths = [...parameters.keys()].filter((path) => !NOT_SETTINGS.has(path));
   if (paths.length === 0) {
@@ -210,7 +210,7 @@ function namedSettings(scene, parameters) {
   return Object.fromEntries([...keys].map((key) => [key, state[key]]));
 }
 
-/** Set a part of the state that exists, or throw. */
+/** Set a part of the state; throw if it does not exist. */
 function setPart(state, names, value) {
   const last = names.pop();
   const part = names.reduce((parent, name) => parent[name], state);
@@ -220,7 +220,7 @@ function setPart(state, names, value) {
   part[last] = value;
 }
 
-/** Return the Boolean, number or word that an address contains. */
+/** Return the Boolean, number or word that a text in an address means. */
 function settingOf(text) {
   if (text === "true" || text === "false") {
     return text === "true";
@@ -229,13 +229,13 @@ function settingOf(text) {
   return text === "" || Number.isNaN(number) ? text : number;
 }
 
-/** Return the answers to questions that exist. */
+/** Return the answers of an address, without those to questions that do not exist. */
 function checkedAnswers(answers) {
   const isAnswer = ([name, i]) => Object.hasOwn(SCENES, name) && Number.isInteger(i);
   return Object.fromEntries(Object.entries(answers).filter(isAnswer));
 }
 
-/** Return the points of a link of this page, or throw where it is none. */
+/** Return the points in a link to this page; throw if it is not such a link. */
 export function pointsOfLink(link) {
   const parameters = new URLSearchParams(link.slice(link.indexOf("#") + 1));
   const name = parameters.get("scene");
@@ -249,14 +249,15 @@ export function pointsOfLink(link) {
 
 // ---- scenes
 
-/** Open a scene, with what an address changes of it. */
+/** Open a scene with the changes of an address. */
 export function openScene(name, changes = {}) {
   const scene = Object.hasOwn(SCENES, name) ? name : FIRST_SCENE;
   const { title, text, truth } = SCENES[scene];
   const initial = initialState(SCENES[scene]);
   const state = { ...deepCopy(initial), ...checkedChanges(initial, changes) };
   if (!find(`#model [value="${CSS.escape(state.model)}"]`)) {
-    state.model = initial.model; // without Python there are no trees
+    // the model of the address may need Python, which does not serve this page
+    state.model = initial.model;
   }
   session.scene = scene;
   session.initial = initial;
@@ -289,7 +290,7 @@ function initialState(scene) {
   };
 }
 
-/** Return those changes that are known, or throw where they are not a state of this page. */
+/** Return the changes to known parts of the state; throw if a change has the wrong shape. */
 function checkedChanges(initial, changes) {
   const known = {};
   for (const [key, value] of Object.entries(changes)) {
@@ -310,7 +311,7 @@ function isPoint(value) {
   return value.length === 3 && value.every(Number.isFinite) && value[2] in START.labels;
 }
 
-/** Whether a value is of the same type as the initial one, and an array of the same length. */
+/** Return whether a value has the type of the initial value, and an array the same length. */
 function hasShapeOf(key, value, initial) {
   if (key === "descent" || key === "painted") {
     return true;

@@ -1,14 +1,14 @@
-// What a Gaussian model has seen: counts, means and scatters, and points that share them.
+// The sums of a Gaussian model (counts, means, scatters), and other points with the same sums.
 import { apply, cholesky, inverseLower, normal, range, subtract, uniform } from "./linalg.js";
 import { momentsOf } from "./gaussian.js";
 
-/** Return counts, means and scatters of the classes that have points. */
+/** Return the counts, means and scatters of all classes that have points. */
 export function sumsOf({ x, y, K }) {
   const { weights, means, scatters } = momentsOf(x, y, K);
   return { counts: weights, means, scatters };
 }
 
-/** Return other rows with exactly the mean and the scatter of these, or null where they are flat. */
+/** Return other rows with the same mean and scatter, or null if the scatter is singular. */
 export function rowsOfSameSums(rows, random) {
   const d = rows[0].length;
   const factor = factorOf(rows);
@@ -31,7 +31,7 @@ function meanOf(rows) {
   return rows[0].map((_, j) => rows.reduce((total, row) => total + row[j], 0) / rows.length);
 }
 
-/** Return L of the scatter L Lᵀ of rows, null where it is singular. */
+/** Return L of the scatter L Lᵀ of rows; null if the scatter is singular. */
 function factorOf(rows) {
   const { scatters } = momentsOf(
     rows,
@@ -41,7 +41,7 @@ function factorOf(rows) {
   return cholesky(scatters[0], 1e-12);
 }
 
-/** Return a row of a ring with a little noise, or of two heaps in one dimension. */
+/** Return a row on a noisy ring or, in one dimension, in one of two heaps. */
 function shapedRow(i, n, d, random) {
   const noise = range(d).map(() => 0.12 * normal(random));
   if (d === 1) {
@@ -51,7 +51,7 @@ function shapedRow(i, n, d, random) {
   return [Math.cos(angle) + noise[0], Math.sin(angle) + noise[1]];
 }
 
-/** Return points of other places but the same sums in each class. */
+/** Return other points with the same sums in each class. */
 export function pointsOfSameSums(points, dimension, seed) {
   const random = uniform(seed);
   const replaced = [...points];

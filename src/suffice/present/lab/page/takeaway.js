@@ -1,4 +1,4 @@
-// The scene as text that Python reads: five lines that fit it, its sums, its parameters.
+// The scene as text for Python: lines that fit the model, its sums, or its parameters.
 import { sumsOf } from "./sums.js";
 import { session } from "./session.js";
 
@@ -45,7 +45,7 @@ function shrinkageOf({ shrinkage, target }) {
   return `shrinkage=${shrinkage}`;
 }
 
-/** Return the groups of classes that share a covariance, as Python writes them. */
+/** Return the groups of classes that share a covariance, in Python's syntax. */
 function tiedOf(state, fit) {
   const labels = (ks) => `[${ks.map((k) => JSON.stringify(state.labels[k])).join(", ")}]`;
   const shared = fit.present.filter((k) => state.tied[k]);
@@ -60,7 +60,7 @@ const SCIKIT_LEARN = {
   forest: "from sklearn.ensemble import RandomForestClassifier\n",
 };
 
-/** Return a few lines of Python that fit the same model to the same points. */
+/** Return lines of Python that fit the same model to the same points. */
 export function pythonText() {
   const { state, fit } = session;
   const labels = fit.present.map((k) => state.labels[k]);
@@ -73,14 +73,14 @@ print(model.predict(X[:3]), 1 - model.score(X, y))
 `;
 }
 
-/** Return the sums of each class as JSON: all that a Gaussian model needs. */
+/** Return the sums of each class as JSON, which is all that a Gaussian model needs. */
 export function momentsText() {
   const { state, fit } = session;
   const classes = fit.present.map((k) => state.labels[k]);
   return JSON.stringify({ classes, ...sumsOf(fit) }, null, 1);
 }
 
-/** Return Python that states the fitted densities and saves them as a model file. */
+/** Return lines of Python that make a model with the fitted densities and save it to a file. */
 export function modelText() {
   const { state, fit } = session;
   const { model } = fit;

@@ -34,7 +34,7 @@ function storeTheme(theme) {
   try {
     localStorage.setItem(THEME_KEY, theme);
   } catch {
-    // the theme lasts until the page is closed
+    // without storage, the theme lasts until the page is closed
   }
 }
 
@@ -69,7 +69,7 @@ async function copyCode(button) {
   try {
     await navigator.clipboard.writeText(code);
   } catch {
-    return; // the reader can still select the text
+    return;  // no clipboard: the reader can still select the text
   }
   button.textContent = "copied";
   setTimeout(() => {
@@ -77,7 +77,7 @@ async function copyCode(button) {
   }, 1500);
 }
 
-// ---- the section that is read
+// ---- the link to the visible section
 
 function setUpNavigation() {
   const links = new Map();
@@ -119,7 +119,7 @@ function markAsCurrent(current, links) {
   list.scrollLeft += offset - 32;
 }
 
-// ---- values under the pointer
+// ---- tooltips with the values under the pointer
 
 function setUpTips() {
   document.addEventListener("pointermove", showTip);
@@ -143,7 +143,7 @@ function showTip(event) {
   tip.style.top = `${fitsBelow ? below : above}px`;
 }
 
-// ---- a row that is selected in one place is selected everywhere
+// ---- selecting a row in one place selects it in all tables and figures
 
 function setUpRowSelection() {
   document.addEventListener("click", (event) => {
@@ -168,7 +168,7 @@ function toggleRow(name) {
     const isPicked = element.dataset.row === name && !element.classList.contains("picked");
     element.classList.toggle("picked", isPicked);
     if (isPicked && element.tagName === "use") {
-      element.parentNode.appendChild(element); // above the other dots
+      element.parentNode.appendChild(element);  // drawn last, above the other dots
     }
     if (element.tagName === "TR") {
       element.setAttribute("aria-selected", isPicked);
@@ -176,7 +176,7 @@ function toggleRow(name) {
   }
 }
 
-// ---- tables that are sorted by any column, and filtered by what is typed
+// ---- sorting tables by a column, and filtering them by typed text
 
 const ROWS_WITH_FILTER = 6;
 
@@ -248,7 +248,7 @@ function addFilter(table) {
   });
 }
 
-// ---- a shadow where a table goes on
+// ---- a shadow at the side where a table continues
 
 function setUpShadows() {
   for (const frame of elements(".wide")) {
@@ -268,7 +268,7 @@ function updateShadows() {
   }
 }
 
-// ---- the threshold from which a class is predicted
+// ---- choosing the threshold from which a class is predicted
 
 function setUpThreshold() {
   const slider = byId("slider");
@@ -315,7 +315,7 @@ function showThreshold(curve, i) {
   const hits = curve.hits[i];
   const falseAlarms = curve.falseAlarms[i];
   const recall = hits / curve.nPositive;
-  const precision = hits / (hits + falseAlarms); // NaN where no row is predicted
+  const precision = hits / (hits + falseAlarms);  // NaN if no row is predicted positive
   byId("threshold").setAttribute("aria-valuetext", String(threshold));
   byId("t-threshold").textContent = threshold > 1 ? "more than 1" : String(threshold);
   byId("t-hits").textContent = countText(hits);
@@ -332,7 +332,7 @@ function countText(value) {
   return value.toLocaleString("en", { maximumFractionDigits: 2 });
 }
 
-// as suffice.core.text.numbers.percent writes it
+// the same format as suffice.core.text.numbers.percent
 function percentText(share) {
   if (Number.isNaN(share)) {
     return "–";
@@ -359,7 +359,7 @@ function percentNumber(percent) {
   return "> 99.99";
 }
 
-// the frame of a figure begins at (54, 8) and is 374 wide and 248 high
+// the frame of a figure begins at (54, 8); it is 374 wide and 248 high
 function moveDot(figure, x, y) {
   const svg = document.querySelector(`#f-${figure} svg`);
   let dot = svg.querySelector(".now");
@@ -377,7 +377,7 @@ function moveDot(figure, x, y) {
   dot.setAttribute("visibility", isShown ? "visible" : "hidden");
 }
 
-// ---- figures as files, in the colours that they are shown in
+// ---- saving figures as files, in the colours of the current theme
 
 const DRAWN_PROPERTIES = [
   "fill",
@@ -416,7 +416,7 @@ function saveFigure(svg, fileName) {
   link.click();
 }
 
-// ---- on paper everything is open
+// ---- opening folded parts for printing
 
 function setUpPrinting() {
   addEventListener("beforeprint", () => {
