@@ -230,7 +230,8 @@ class SparseDesign(Design):
         # m in standard units  (d,); zero for a column without zero cells, which is stored centred
         Floats
     )
-    lead: float  # the number before z, which the intercept multiplies
+    # the first number of a row (1, z), which the intercept multiplies; 0 without an intercept
+    lead: float
 
     @classmethod
     def of(cls, table: Table, scaling: Scaling) -> SparseDesign:

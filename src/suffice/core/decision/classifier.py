@@ -310,7 +310,7 @@ class Classifier:
         return self._like(x, self._densities().impute(self.rows(rows)))
 
     def sample_missing(self, x: RowsLike, random_state: RandomState = None) -> Any:
-        """Return the rows, with each missing number drawn conditional on the observed ones."""
+        """Return the rows with each missing number drawn, given the observed numbers of the row."""
         rows = to_numpy(x)
         rng = np.random.default_rng(random_state)
         return self._like(x, self._densities().sample_missing(self.rows(rows), rng))

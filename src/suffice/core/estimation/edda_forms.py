@@ -6,7 +6,7 @@ With W_k the scatter and n_k the weight of class k, and d features,
     λ_k = tr(C_k⁻¹ W_k) / (n_k d),     or, equal for all classes,     λ = Σ_k tr(C_k⁻¹ W_k) / (n d)
 
 ``common_form`` gives all classes the same form: EII, VII, EEI, VEI, EEE, VEE, EEV, VEV.
-``separate_forms`` gives each class its own: EVI, VVI, EVE, VVE, EVV, VVV. ``edda_axes.py``
+``separate_forms`` gives each class its own form: EVI, VVI, EVE, VVE, EVV, VVV. ``edda_axes.py``
 restricts the axes of the forms.
 """
 

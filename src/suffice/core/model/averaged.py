@@ -93,7 +93,7 @@ class AveragedModel:
     features: Codes  # columns that the members read
     doubt: float  # ε
     frequencies: Floats  # π  (K,)
-    best: ClassModel  # the best single model with densities; it reads all columns
+    best: ClassModel  # the best single model with densities, which reads all columns
     temperature: float = 1.0  # T
     allows_missing: bool = False
     has_posterior = True

@@ -30,7 +30,7 @@ _FIRST_ROWS = 256
 
 
 class ClassModel(ScoredModel):
-    """Priors and class-conditional densities; each subclass computes its scores in ``_read``."""
+    """Base class of models with priors and class-conditional densities, scored by ``_read``."""
 
     log_priors: Floats  # log π  (K,)
     centre: Floats  # the origin of ``offsets``  (d,)
@@ -129,7 +129,7 @@ class ClassModel(ScoredModel):
         return self.sample_of(k, rng), k
 
     def of_new_rows(self) -> ClassModel:
-        """Return the predictive model of new rows, if the number of training rows is known.
+        """Return the predictive model of new rows, or ``self`` if the number of rows is unknown.
 
         Predictive densities are wider than plug-in densities: they account for the errors of the
         estimates.
@@ -149,7 +149,7 @@ class ClassModel(ScoredModel):
         """Return Σ w (log p(x | y) + log π_y) over the rows behind the moments."""
 
     def bayes_error(self, n_samples: int, rng: np.random.Generator) -> BayesError:
-        """Return the error of the best rule if the model were true, by simulation."""
+        """Return the simulated error of the best possible rule if the model were true."""
         return simulated_error(self, n_samples, rng)
 
     @property
@@ -256,7 +256,7 @@ class MarginalModel(WrappedModel):
             except InvalidInputError:  # the cause may be a missing value after the first rows
                 if not has_missing(rows):
                     raise
-        # use blocks of equal size, since a short last block would be read pattern by pattern
+        # make all blocks almost equal, since rows of a short block would be read pattern by pattern
         n_blocks = max(-(-rows.size // _BLOCK), 1)
         step = max(-(-len(rows) // n_blocks), 1)
 

@@ -1,4 +1,4 @@
-"""Positive definite covariances Σ: one class per factorisation, all with the same methods.
+"""Positive definite covariances Σ, in a class for each factorisation, with common methods.
 
 For each row x, ``whiten`` returns z with |z|² = xᵀ Σ⁻¹ x. ``colorize`` is its inverse.
 """

@@ -53,7 +53,7 @@ class ShrunkRowsCovariance:
     scale: Floats  # s  (d,)
     gamma: float  # γ
     rows: Floats  # X  (r, d), perhaps shared with other covariances
-    roots: Floats  # √v, where v is the weight of a row over the divisor of Σ  (r,)
+    roots: Floats  # √v, where v is the weight of a row divided by the divisor of Σ  (r,)
     factor: Floats  # L, lower triangular  (r, r)
 
     @classmethod

@@ -130,7 +130,7 @@ class LevelForest:
 
     @cached_property
     def orders(self) -> tuple[tuple[int, ...], ...]:
-        """The categories of each class, ordered so that each one follows its parent."""
+        """The categories in each class, in an order in which each category follows its parent."""
         return tuple(_parents_first(parents) for parents in self.parents)
 
     def log_probability(self, codes: Codes) -> Floats:
@@ -234,7 +234,7 @@ class LevelForest:
 
 
 def _parents_first(parents: Codes) -> tuple[int, ...]:
-    """Return the categories of one class, ordered so that each one follows its parent."""
+    """Return the categories in an order in which each category follows its parent."""
     order: list[int] = np.flatnonzero(parents < 0).tolist()
     for parent in order:  # the loop appends to the list that it reads
         order += np.flatnonzero(parents == parent).tolist()

@@ -1,4 +1,4 @@
-"""Rows with missing values, sorted by pattern: the set of their observed features.
+"""Rows with missing values, sorted by pattern, which is the set of the observed features.
 
 ``missing_values.py`` computes the density of the observed features, log N(x_o; μ_o, Σ_oo).
 """

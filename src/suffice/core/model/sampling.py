@@ -1,4 +1,4 @@
-"""Drawing from a model: a class from the priors, then a row from the density of that class."""
+"""Draws from a model: a class from the priors, then a row from the density of this class."""
 
 from collections.abc import Sequence
 

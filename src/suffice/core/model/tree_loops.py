@@ -77,7 +77,8 @@ def _descend(
 ) -> None:
     """Write the leaf that each of at most ``_GROUP`` rows reaches from the root."""
     leaves[:] = root
-    if len(rows) == _GROUP:  # with a constant number of rows, the compiler unrolls the loop
+    # the number of rows is constant here, so that the compiler unrolls the loop
+    if len(rows) == _GROUP:
         moves = True
         while moves:
             moves = False

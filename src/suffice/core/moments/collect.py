@@ -35,7 +35,7 @@ AFFORDABLE = 1 << 20
 LARGEST_POOLED = 1 << 29  # most numbers (4 GiB) in a pooled matrix that storage="auto" keeps
 # tables with at most this many numbers are summed by NumPy, so that Numba is not imported
 SMALL = 200_000
-SMALLEST = 1e-300  # smaller sums of squares or fourth powers have lost digits by underflow
+SMALLEST = 1e-300  # smaller sums of squares or of fourth powers have lost digits by underflow
 _CHUNK_ROWS = 65_536
 _BLOCK_ROWS = 4096
 # with fewer rows per class, copying the class means to all rows beats a loop over classes
@@ -121,8 +121,8 @@ def collect(
 ) -> Iterator[ChunkSums]:
     """Yield the sums of consecutive chunks of rows.
 
-    With ``has_missing``, all rows of a class lack the same columns, whose sums are zeros. Without
-    ``higher``, the third and fourth moments of single columns are not collected.
+    If ``has_missing``, all rows of a class must lack the same columns, whose sums become zero.
+    Unless ``higher``, the third and fourth moments of single columns are not collected.
     """
     if storage == "rows" or is_small(table):
         rows = _zero_filled(table) if has_missing else table
@@ -301,7 +301,7 @@ def _subtract_by_class(
     codes: Array,
     rows_of: dict[int, slice],
 ) -> None:
-    """Subtract ``values`` (K, d) from the rows of each class, in place; rows sorted by class."""
+    """Subtract ``values`` (K, d) from the rows of each class, which are sorted by class."""
     if len(codes) < _FEW_ROWS * len(rows_of):
         z -= values[codes]
         return

@@ -28,7 +28,7 @@ from suffice.typing import Codes, Floats, Labels, LabelsLike, WeightsLike
 
 BLOCK_ROWS = 1 << 26
 GATHERED = 1 << 29  # most numbers in the tiles that are multiplied at once
-_NARROW = 256  # integer labels with a range up to this are sorted as bytes
+_NARROW = 256  # integer labels with a smaller range are sorted as bytes
 
 
 def device_sums(
@@ -255,7 +255,7 @@ def _sums_of_no_rows(n_classes: int, n_features: int, storage: Storage) -> Chunk
 
 
 class _Tiles(NamedTuple):
-    """Sorted rows cut into T tiles of equal height, each of one class; arrays on the device."""
+    """T tiles of equal height, each with sorted rows of one class, in arrays on the device."""
 
     class_of: DeviceArray  # (T,)
     first: DeviceArray  # position of each tile's first row among the sorted rows  (T,)

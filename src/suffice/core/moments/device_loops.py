@@ -148,7 +148,7 @@ def _partial_sums(
     WIDE: tl.constexpr,
     WEIGHTED: tl.constexpr,
 ):
-    """Sum a slab of the sorted rows; the sums of its rows of class k go to entry slab + k."""
+    """Sum a slab of the sorted rows, and write the sums of class k to entry slab + k."""
     number = tl.program_id(0)
     position = number * slab
     last = tl.minimum(position + slab, n)

@@ -30,7 +30,7 @@ from suffice.errors import FeatureMismatchError, ForgetError, InvalidInputError
 from suffice.typing import Array, Codes, Flags, Floats, Labels
 
 HALF = 20  # number of bits in the lower half of q; |hi|, |lo| ≤ 2¹⁹
-MOST_WEIGHT = 1 << 48  # largest Σ w: sums of products then fit into 127 bits
+MOST_WEIGHT = 1 << 48  # largest Σ w for which sums of products fit into 127 bits
 _DIGEST_NAME = "suffice exact sums 1"
 _NUMBERS_AT_ONCE = 1 << 14  # numbers that are converted to floats together
 # a pair of floats cannot resolve smaller relative distances from the middle of two floats
@@ -246,7 +246,7 @@ class ExactSums:
 
 @dataclass(frozen=True, eq=False)
 class ExactScatter:
-    """The scatter of exact sums, computed when it is first read: most sums are only added."""
+    """The scatter of exact sums, computed when it is first read, since most sums are only added."""
 
     exact: ExactSums
 
@@ -268,7 +268,7 @@ def refuse_large_weight(total: int) -> None:
 
 
 def _plain_label(label: object) -> object:
-    """Return a label; a float such as 1.0 becomes an integer, since sources may give either."""
+    """Return a label, but 1 for the float 1.0, since sources may give either."""
     return int(label) if isinstance(label, float) and label.is_integer() else label
 
 

@@ -53,7 +53,7 @@ _MEAN_DIGITS_AFTER_FORGETTING = _Digits(of_spread=1e-6, of_mean=1e-6)
 
 
 def check_held(total: Moments, part: Moments) -> None:
-    """Raise if more is removed than was added, or if the remaining weight loses its digits."""
+    """Raise if more rows are removed than were added, or if the remaining weight loses digits."""
     has_more_rows = part.counts > total.counts
     if has_more_rows.any():
         k = int(np.argmax(has_more_rows))

@@ -1,4 +1,4 @@
-"""Join categories into groups, and count joint levels: pairs of levels then need fewer tables.
+"""Groups of joined categories, with which pairs of levels are counted in fewer tables.
 
 Ten categories have 45 pairs. If neighbouring categories are joined two by two, there are five
 groups with ten pairs, so that a pass over the rows fills ten tables instead of 45. A joint level of

@@ -1,4 +1,4 @@
-"""Add and subtract moments: align their classes and features, then merge as Chan et al. do."""
+"""Addition and subtraction of moments, after aligning their classes and features."""
 
 from __future__ import annotations
 
@@ -140,7 +140,8 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     has_same_classes = a.classes is b.classes or np.array_equal(a.classes, b.classes)
     if has_same_classes and a.classes.dtype.kind == b.classes.dtype.kind:
         return a, b
-    classes = union(a.classes, b.classes)  # raises if text and numeric labels meet
+    # raises if one side has text labels and the other numeric ones
+    classes = union(a.classes, b.classes)
     if has_same_classes:
         return a, b
     return over_classes(a, classes), over_classes(b, classes)
@@ -204,7 +205,7 @@ def _higher_of_classes(m: Moments, codes: Codes) -> HigherMoments | None:
 
 
 def by_class(m: Moments, classes: Labels, change: Callable[[Array], Array]) -> Moments:
-    """Return the moments with other classes: ``change`` maps the first axis of every array."""
+    """Return the moments with other classes, where ``change`` maps the first axis of arrays."""
     return replace(
         m,
         classes=classes,

@@ -126,7 +126,7 @@ class Moments:
     means: Floats  # μ, high part  (K, d)
     means_low: Floats  # μ, low part  (K, d)
     scatter: Scatter  # M, in one of four storages
-    fourth: FourthMoments | None  # for the shrinkage of Ledoit and Wolf
+    fourth: FourthMoments | None  # fourth moments, for the shrinkage of Ledoit and Wolf
     power: PowerTransform | None = None  # t, if the rows were transformed before summing
     # Σ w log dt_j/dx_j, which densities in the original units need  (K, d)
     log_slopes: Floats | None = None
@@ -134,10 +134,9 @@ class Moments:
     patterns: Incomplete | None = None  # the sums by observed columns, if numbers are missing
     # largest Σ w (x − μ)² before rows were forgotten  (K, d)
     peaks: Floats | None = None
-    notations: Notations | None = None  # how text files wrote the columns
-    exact: ExactSums | None = (
-        None  # the exact sums as integers on a grid, if these were asked for
-    )
+    notations: Notations | None = None  # notations of numbers and dates in text files
+    # the exact sums as integers on a grid, if these were asked for
+    exact: ExactSums | None = None
     # Σ w (x − μ)³ and Σ w (x − μ)⁴ of each numeric column, over all classes
     higher: HigherMoments | None = None
 

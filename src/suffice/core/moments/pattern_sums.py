@@ -236,7 +236,7 @@ class PatternSums:
     def with_classes(self, classes: Labels, sources: Codes) -> PatternSums:
         """Return the sums with other classes.
 
-        ``sources`` gives, for each new class, the old class with the same rows, or −1.
+        ``sources`` holds, for each new class, the old class whose rows it gets, or −1 for no rows.
         """
         new_class = np.full(self.n_classes, -1)
         new_class[sources[sources >= 0]] = np.flatnonzero(sources >= 0)
@@ -316,7 +316,7 @@ def float_rows(rows: Table) -> Table:
 
 
 class _SplitRows(NamedTuple):
-    """Rows of frequent patterns, which are summed, and rows of rare patterns, which are kept."""
+    """Rows divided into those of frequent patterns, to be summed, and of rare ones, to be kept."""
 
     # all rows, in P classes for the summed patterns and one class for the rows of rare patterns
     summed: Table | None
@@ -376,7 +376,7 @@ def _summed(
 
 
 def _regrouped(patterns: Moments, keys: Labels) -> Moments:
-    """Return the patterns with other keys; patterns with the same key are merged."""
+    """Return the patterns with other keys, where patterns with the same key are merged."""
     labels, code_of = np.unique(keys, return_inverse=True)
     observed = read_keys(keys, patterns.n_features)[1]
     is_pair = observed[:, :, None] & observed[:, None, :]

@@ -161,7 +161,7 @@ def scatter_shape(storage: str, k: int, d: int) -> tuple[int, ...]:
 
 
 def coarser_storage(a: Scatter, b: Scatter) -> Storage:
-    """Return the storage of the sum of two scatters: the one with less detail."""
+    """Return the storage with less detail, which the sum of two scatters has."""
     storages = (a.storage, b.storage)
     for storage in ("diagonal", "pooled", "per-class"):
         if storage in storages:

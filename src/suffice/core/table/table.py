@@ -22,10 +22,10 @@ class Table:
     """Rows of numbers, each with its class and its weight."""
 
     x: Matrix  # numbers (n, p), in any memory order; they may lie on a device
-    classes: Labels  # sorted; a class may have no rows  (K,)
+    classes: Labels  # sorted labels, some perhaps without rows  (K,)
     codes: Codes  # class of each row  (n,)
     weight: Floats | None = None  # None: every row has weight 1  (n,)
-    names: tuple[str, ...] | None = None  # names of the features, if they have any  (D,)
+    names: tuple[str, ...] | None = None  # names of the features, or None without names  (D,)
     # code of each row's level in each group of indicators, −1 for no level  (n, h + q)
     indicators: LevelCodes | None = None
     schema: Schema | None = None  # columns of a mixed table; None if all are numeric
@@ -125,11 +125,11 @@ class Table:
 
     @property
     def has_absent_rows(self) -> bool:
-        """Whether some row has weight zero; such rows are ignored."""
+        """Whether some row has weight zero, so that it is ignored."""
         return self.weight is not None and not self.weight.all()
 
     def take(self, rows: Codes | Flags | slice | Sequence[int]) -> Self:
-        """Return some rows, by number, slice or mask; all classes are kept."""
+        """Return some rows, by number, slice or mask, with all classes."""
         return replace(
             self,
             x=taken(self.x, np.arange(self.n_rows)[rows])

@@ -1,4 +1,4 @@
-"""Encode many text labels; a label that occurs a million times is read only once."""
+"""Encoding of many text labels, in which a label that occurs often is read only once."""
 
 from __future__ import annotations
 
