@@ -170,8 +170,8 @@ class AutoGaussian(predictor.DensityMixin, BaseEstimator):
     ) -> Self:
         """Choose the settings, then fit to all rows.
 
-        ``groups`` (n,) evaluates settings on folds of whole groups. ``time`` (n,) evaluates them on
-        blocks of later rows, with models fitted to all earlier rows.
+        With ``groups`` (n,), settings are evaluated on folds of whole groups. With ``time`` (n,),
+        settings are evaluated on blocks of later rows, with models fitted to all earlier rows.
         """
         n_kept = whole_number("n_kept", self.n_kept)
         belonging = Belonging()

@@ -273,7 +273,7 @@ class CountNB(SumsEstimator):
         return sharing_features(self.moments_, other)
 
     def _set_columns(self, moments: CountSums) -> None:
-        """Set the names of the features: those of the sums, or the name of the text column."""
+        """Set the names of the features to those of the sums, or to the name of the text column."""
         if self.text is None:
             set_features(self, moments.n_features, moments.feature_names)
         else:

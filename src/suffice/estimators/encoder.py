@@ -16,9 +16,9 @@ from suffice.typing import Floats, Labels, LabelsLike, RowsLike
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Encode a table with categories and missing values as numbers.
 
-    A category becomes an indicator of each level except the most frequent one. A missing number is
+    A category becomes indicators of all levels except the most frequent level. A missing number is
     replaced with the mean and marked by an indicator. A missing category is a separate level. A
-    level that does not occur in ``fit`` is treated as the most frequent one.
+    level that does not occur in ``fit`` is treated as the most frequent level.
 
     Parameters
     ----------

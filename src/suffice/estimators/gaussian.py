@@ -51,7 +51,7 @@ class LDA(GaussianEstimator):
         ``Costs(reject=0.1)`` also lets the classifier reject uncertain rows.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
         Transform each feature by a monotone power before the fit. The powers are fitted without
-        labels, or are those of the ``PowerTransform``. Densities, samples and posteriors describe
+        labels, unless a ``PowerTransform`` gives them. Densities, samples and posteriors describe
         the original rows, while ``means_``, ``covariance_`` and ``coef_`` describe the transformed
         rows.
     temperature : float or "auto", default=1.0
@@ -170,7 +170,7 @@ class QDA(GaussianEstimator):
         ``Costs(reject=0.1)`` also lets the classifier reject uncertain rows.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
         Transform each feature by a monotone power before the fit. The powers are fitted without
-        labels, or are those of the ``PowerTransform``. Densities, samples and posteriors describe
+        labels, unless a ``PowerTransform`` gives them. Densities, samples and posteriors describe
         the original rows, while ``means_``, ``covariance_`` and ``coef_`` describe the transformed
         rows.
     temperature : float or "auto", default=1.0
@@ -280,7 +280,7 @@ class RDA(GaussianEstimator):
         ``Costs(reject=0.1)`` also lets the classifier reject uncertain rows.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
         Transform each feature by a monotone power before the fit. The powers are fitted without
-        labels, or are those of the ``PowerTransform``. Densities, samples and posteriors describe
+        labels, unless a ``PowerTransform`` gives them. Densities, samples and posteriors describe
         the original rows, while ``means_``, ``covariance_`` and ``coef_`` describe the transformed
         rows.
     temperature : float or "auto", default=1.0
@@ -381,7 +381,7 @@ class GaussianNB(GaussianEstimator):
         ``Costs(reject=0.1)`` also lets the classifier reject uncertain rows.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
         Transform each feature by a monotone power before the fit. The powers are fitted without
-        labels, or are those of the ``PowerTransform``. Densities, samples and posteriors describe
+        labels, unless a ``PowerTransform`` gives them. Densities, samples and posteriors describe
         the original rows, while ``means_``, ``covariance_`` and ``coef_`` describe the transformed
         rows.
     temperature : float or "auto", default=1.0
@@ -499,7 +499,7 @@ class GaussianClassifier(GaussianEstimator):
         ``Costs(reject=0.1)`` also lets the classifier reject uncertain rows.
     power : None, "yeo-johnson", "auto" or PowerTransform, default=None
         Transform each feature by a monotone power before the fit. The powers are fitted without
-        labels, or are those of the ``PowerTransform``. Densities, samples and posteriors describe
+        labels, unless a ``PowerTransform`` gives them. Densities, samples and posteriors describe
         the original rows, while ``means_``, ``covariance_`` and ``coef_`` describe the transformed
         rows.
     temperature : float or "auto", default=1.0

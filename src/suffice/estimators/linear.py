@@ -91,7 +91,7 @@ def refuse_mixed_batch() -> NoReturn:
 
 
 def class_weighted(table: Table, class_weight: ClassWeight) -> Table:
-    """Return the same rows, with weights multiplied by those of their classes."""
+    """Return the same rows, with weights multiplied by the weights of the rows' classes."""
     if class_weight is None:
         return table
     factors = np.ones(table.n_classes)

@@ -58,7 +58,7 @@ from suffice.persistence.coefficients import logistic_from, logistic_state
 from suffice.persistence.fields import State
 from suffice.typing import Array, Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 
-# the user calls ``fit``, which calls ``_warn_of_fit``, which calls ``warnings.warn``
+# stack level of warnings: the user calls ``fit``, which calls ``_warn_of_fit``
 _CALLER_OF_FIT = 3
 
 
@@ -66,20 +66,20 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
     """Logistic regression for two classes, softmax regression for more.
 
     Minimises −Σ_i w_i log p(y_i∣x_i) + (λ/2) Σ_j (s_j w_j)², where s_j is the standard deviation of
-    feature j (divisor Σw − 1). Intercepts are not penalised. The units of the features do not
-    matter.
+    feature j (divisor Σw − 1). Intercepts are not penalised. The posteriors do not depend on the
+    units of the features.
 
     Parameters
     ----------
     l2 : float or "auto", default=1.0
-        λ. The default is a weak prior, w_j ~ N(0, 1) per standard deviation of a feature. 0 is
-        maximum likelihood; if the classes are separable, so that no maximum exists, a warning says
-        so and ``fit`` uses l2=1. "auto" is the λ with the lowest leave-one-out log-loss.
+        λ. The default is a weak prior: the coefficients of standardised features are N(0, 1). 0 is
+        maximum likelihood. If the classes are separable, no maximum exists: ``fit`` then uses l2=1
+        and issues a warning. "auto" is the λ with the lowest leave-one-out log-loss.
     solver : {"auto", "newton", "quasi-newton", "gd", "sgd", "averaged-sgd"} or a value
-        "newton" takes Newton steps, "quasi-newton" suits many classes × features, "gd" is gradient
-        descent, "sgd" is stochastic gradient descent row by row, and "averaged-sgd" is the same
-        with decreasing rates and averaged weights. "auto", the default, chooses one of the first
-        two by the size of the problem. ``NewtonDescent`` and ``GradientDescent`` of
+        "newton" takes Newton steps, and "quasi-newton" suits many classes × features. "gd" is
+        gradient descent, and "sgd" is stochastic gradient descent row by row. "averaged-sgd" is
+        "sgd" with decreasing rates and averaged weights. "auto", the default, chooses "newton" or
+        "quasi-newton" by the size of the problem. ``NewtonDescent`` and ``GradientDescent`` of
         ``suffice.lectures`` also set the start, the learning rate and whether to record the
         descent.
     class_weight : None, "balanced" or {label: weight}, default=None
@@ -90,8 +90,8 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         Maximum number of steps (passes, for "sgd"): by default 100 for "newton", 10000 for "gd",
         else 1000.
     tol : float, optional
-        Stop when no component of the mean gradient, on standardised features, exceeds this. By
-        default 1e-8; 1e-3 for "averaged-sgd"; 0 for "sgd".
+        Stop when no component of the mean gradient, on standardised features, exceeds this number.
+        The default is 1e-3 for "averaged-sgd", 0 for "sgd", and 1e-8 for all other solvers.
     random_state : int, RandomState or None, default=0
         Seed of the random start and of the stochastic solvers.
 
@@ -99,13 +99,14 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
     ----------
     classes_ : array (K,)
     coef_ : array (1, d) or (K, d)
-        Log odds of the second class against the first; for K > 2, rows that sum to zero.
+        Coefficients of the log odds of the second class against the first. With K > 2 classes, the
+        rows sum to zero.
     intercept_ : array (1,) or (K,)
     n_iter_ : int
     converged_ : bool
     gradient_norm_ : float
-        Largest component of the mean gradient, on standardised features; with many rows, before the
-        last Newton step.
+        Largest component of the mean gradient, on standardised features. With many rows, it is the
+        value before the last Newton step.
     log_likelihood_ : float
         Σ w log p(y | x) of the training rows.
     l2_ : float
@@ -140,7 +141,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
     _has_posterior = True
     _takes_sparse = True
     _scores_sparse = True
-    _inference: LogisticSummary | None = None  # has no names of columns
+    _inference: LogisticSummary | None = None  # lacks the names of classes and columns
     _stream: Stream | None = None  # the state that partial_fit continues from
 
     def __init__(
@@ -163,7 +164,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         self.random_state = random_state
 
     def fit(self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
-        """Fit to rows ``X`` with labels ``y``; ``TableEncoder`` encodes mixed rows."""
+        """Fit the model to rows ``X`` with labels ``y``; a mixed table is encoded as numbers."""
         descent = parse_descent(self.solver)
         max_iter = None if self.max_iter is None else whole_number("max_iter", self.max_iter)
         tol = None if self.tol is None else not_negative("tol", self.tol)
@@ -202,7 +203,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         return self
 
     def _solves_in_span(self, descent: Descent, table: Table) -> bool:
-        """Return whether a penalised fit of few rows is solved in coordinates of the rows."""
+        """Return whether the fit is solved in the span of the rows: faster for few rows."""
         if not isinstance(descent, NewtonDescent) or descent.method != "auto":
             return False
         if descent.start != "lda" or descent.record or not descent.standardize:
@@ -285,8 +286,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
     ) -> LogisticSummary:
         """Return coefficients with standard errors, z, p, odds ratios, and measures of fit.
 
-        Each class is compared with the first. After a fit with a solver other than "newton", pass
-        the rows.
+        Each class is compared with the first. If the solver was not "newton", pass the rows.
         """
         check_is_fitted(self)
         if not 0 < level < 1:
@@ -304,7 +304,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         return replace(inference, classes=classes, terms=self._terms(), level=level)
 
     def _solver(self, descent: Descent) -> Solver | None:
-        """Return the solver; None leaves the choice to the size of the problem."""
+        """Return the solver; None if the size of the problem chooses it."""
         if isinstance(descent, NewtonDescent):
             return descent.solver()
         return descent.solver(self._seed())
@@ -315,7 +315,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _start(self, descent: Descent, table: Table) -> Start:
-        """Return the first parameters: those of the last fit only if they fit the table."""
+        """Return the start of the descent; the last fit is used only if it fits the table."""
         if descent.start == "last" and self._stream is not None:
             same_features = self.coef_.shape[1] == table.n_features
             if same_features and np.array_equal(self.classes_, table.classes):
@@ -335,7 +335,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         y: LabelsLike,
         sample_weight: WeightsLike,
     ) -> tuple[Table, Moments]:
-        """Return the rows and their sums; rows on a device stay there for plain Newton steps."""
+        """Return the rows and their sums; rows on a device stay there if Newton steps suffice."""
         is_newton = isinstance(descent, NewtonDescent) and descent.method != "quasi-newton"
         needs_host = self.l2 == "auto" or descent.record or self.class_weight is not None
         if is_on_device(X) and is_newton and not needs_host:
@@ -408,7 +408,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         )
 
     def _recoded(self, batch: Table) -> Table:
-        """Return a batch with labels as codes of the stream's classes."""
+        """Return a batch with labels as codes of ``classes_``; raise for an unknown label."""
         codes = codes_of(batch.classes, self.classes_, strict=False)
         if (codes < 0).any():
             raise UnknownLabelError(
@@ -418,7 +418,7 @@ class LogisticRegression(PosteriorMixin, linear.LinearDecisions):
         return replace(batch, classes=self.classes_, codes=codes[batch.codes])
 
     def _state(self) -> State:
-        assert self._stream is not None  # the estimator is fitted
+        assert self._stream is not None  # every fit sets it
         header, arrays = super()._state()
         more_header, more_arrays = logistic_state(
             self._stream, self._inference, self.separation_

@@ -43,8 +43,8 @@ class MixtureClassifier(predictor.DensityMixin, predictor.ScoreMixin, BaseEstima
     covariance : {"full", "diagonal"}, default="full"
         Structure of each covariance.
     tied : {False, "class", True}, default=False
-        False gives each component its own covariance. "class" gives each class one, and True gives
-        all classes the same one.
+        With False, each component has its own covariance. With "class", the components of a class
+        share a covariance. With True, all components share a covariance.
     n_init : int, default=3
         Number of k-means++ starts; the fit with the greatest likelihood is kept.
     prior_rows : float, optional

@@ -84,7 +84,7 @@ def _scores_and_posterior(
     classifier: Classifier,
     rows: Deferred,
 ) -> tuple[Deferred, Deferred | None]:
-    """Return scores (n, K), and posteriors or None; both are NaN in rows that cannot be scored."""
+    """Return scores (n, K), and posteriors or None. Rows that cannot be scored have NaN."""
     integrates = integrates_missing(classifier)
     # 0 · x is NaN if x is infinite, or if x is NaN and is not integrated out
     used = where(isnan(rows), 0.0, rows) if integrates else rows

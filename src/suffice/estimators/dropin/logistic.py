@@ -119,7 +119,7 @@ class LogisticRegression(LinearDropIn, theirs.LogisticRegression):
         return fit.beta, n_iter
 
     def _weighted(self, table: Table, sample_weight: WeightsLike) -> Table:
-        """Return the rows, with their weights multiplied by those of their classes."""
+        """Return the rows, with weights multiplied by the weights of the rows' classes."""
         if sample_weight is None and self.class_weight is None:
             return table
         weight = _check_sample_weight(sample_weight, table.x, dtype=np.float64, copy=True)

@@ -196,7 +196,7 @@ class Comparison(Tabled):
         return tuple(notes)
 
     def rows(self) -> list[Row]:
-        """Return a mapping per model, lowest error first, failed ones last."""
+        """Return a mapping per model, lowest error first; models that failed come last."""
         differences = {difference.model: difference for difference in self.differences()}
         rows = [_row(outcome, differences.get(outcome.name)) for outcome in self.outcomes]
         for failure in self.failures:

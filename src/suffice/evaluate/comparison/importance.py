@@ -48,7 +48,7 @@ class FoldRises(NamedTuple):
     """Rises of the losses for some held-out rows of a fold."""
 
     places: Codes  # positions of these rows among the held-out rows of the fold (n,)
-    rises: Floats  # as ``_rises`` returns them  (2, d, 2, n)
+    rises: Floats  # the result of ``_rises`` (2, d, 2, n)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

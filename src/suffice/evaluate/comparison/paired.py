@@ -34,7 +34,8 @@ class Difference:
     model: str
     loss: Loss
     mean: float
-    low: float  # simultaneous 95 % interval; for the constant model, a separate one
+    # simultaneous 95 % interval; a comparison with the constant model has its own interval
+    low: float
     high: float
     p_value: float  # adjusted for the number of pairs; at most 0.05 if the interval excludes 0
 
@@ -232,8 +233,8 @@ class RowLosses:
         1. Keep the models that no other model beats significantly by error.
         2. Of these, keep the models whose log-loss is below that of the class frequencies, if there
            are any.
-        3. Of these, keep the models that no other one beats significantly by log-loss. The best
-           model is the one with the lowest log-loss.
+        3. Of these, keep the models that no other model beats significantly by log-loss. The best
+        model has the lowest log-loss.
         4. Of the models about as good as the best (``excess``), choose those that can be written
            down, then the one with the fewest parameters. A simpler model from step 3 replaces it
            if it makes no more errors and its log-loss is within one standard error of the lowest.

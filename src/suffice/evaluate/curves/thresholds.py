@@ -99,7 +99,7 @@ class _Sweep(NamedTuple):
 
     thresholds: Floats  # distinct scores, ascending  (m,)
     hits: Floats  # weight of positive rows at or above each threshold  (m,)
-    alarms: Floats  # weight of the other rows at or above each threshold  (m,)
+    alarms: Floats  # weight of negative rows at or above each threshold (m,)
 
 
 def _swept(positive: npt.ArrayLike, score: npt.ArrayLike, weight: WeightsLike) -> _Sweep:
@@ -130,7 +130,7 @@ class RejectCurve:
 
     thresholds: Floats  # thresholds on the greatest posterior, ascending (m,)
     rejected: Floats  # share of rows below the threshold  (m,)
-    error: Floats  # error of the other rows  (m,)
+    error: Floats  # error of the rows at or above the threshold (m,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

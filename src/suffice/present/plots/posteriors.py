@@ -54,7 +54,7 @@ def posterior_line(
         The feature along the line. By default, it is the only feature, or the first discriminant
         coordinate.
     at : array (d,), optional
-        Values of the other features; by default their means.
+        Values of all other features; by default the means of the features.
     legend : bool
         Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
@@ -143,7 +143,7 @@ def effect_of_temperature(
         The feature along the line. By default, it is the only feature, or the first discriminant
         coordinate.
     at : array (d,), optional
-        Values of the other features; by default their means.
+        Values of all other features; by default the means of the features.
     legend : bool
         Whether to draw a legend next to the axes.
     theme : {"light", "dark"}
@@ -230,7 +230,7 @@ def posterior_surface(
         The features on the axes; all others are fixed at ``at``. By default, these are the first
         two discriminant coordinates, which need at least three classes.
     at : array (d,), optional
-        Values of the other features; by default their means.
+        Values of all other features; by default the means of the features.
     resolution : int
         Points along each side. The surface is smoothed over about one cell.
     legend : bool

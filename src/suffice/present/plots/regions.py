@@ -49,7 +49,7 @@ def decision_regions(
     One feature is drawn as bands, with the rows of each class in a strip, and two features as a
     plane. For more features, the axes are the first discriminant coordinates, and other directions
     are held at their expectation. Boundaries of suffice's Gaussian classifiers are exact curves.
-    Misclassified rows have dark edges, or light ones on a dark page.
+    Misclassified rows have edges in the colour of text.
     Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, section 4.3.
 
     Parameters
@@ -63,7 +63,7 @@ def decision_regions(
     features : one or two names or indices, optional
         The features on the axes; all others are fixed at ``at``.
     at : array (d,), optional
-        Values of the other features; by default their means.
+        Values of all other features; by default the means of the features.
     coverage : sequence of float, optional
         Shares of a class that its ellipses contain, for Gaussian classifiers. The default is 50 %
         and 95 %, or only 50 % for many classes. () draws no ellipses.

@@ -89,8 +89,9 @@ class CrossValidation(Tabled):
         """Parameters of the most regularised candidate within one standard error of the best.
 
         The most regularised candidate has the largest pooling + shrinkage + l2. If the grid has
-        none of these parameters, it is the best candidate. If several candidates have the same
-        largest sum, it is the best candidate if that is one of them, and otherwise the first.
+        none of these parameters, it is the best candidate. If several candidates have the largest
+        sum, the best candidate is taken if its sum is one of the largest, and otherwise the first
+        of the several.
         """
         column = CRITERIA.index(self.criterion)
         means = self.means[:, column]
@@ -172,7 +173,7 @@ def cross_validate(
     Parameters
     ----------
     estimator : classifier
-        Its settings apply unless the grid replaces them.
+        The classifier to evaluate. Its settings apply unless the grid replaces them.
     X, y : rows (n, d) and labels (n,)
     grid : mapping or list of mappings, optional
         As in ``GridSearchCV``; None evaluates the estimator with its own settings.

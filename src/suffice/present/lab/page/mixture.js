@@ -128,8 +128,7 @@ function run(rows, start, kappa, maxSteps) {
   return { parts, start, objectives, objective: objectives.at(-1) };
 }
 
-/** Return EM from the start that is best after a few steps; it takes `emSteps` steps, or with 0
- *  converges. */
+/** Return EM from the start that is best after a few steps; `emSteps` > 0 limits its steps. */
 function bestRun(rows, single, R, random, emSteps) {
   const kappa = rows[0].length + 2;
   const trials = range(STARTS).map(() =>
