@@ -22,6 +22,7 @@ from suffice.core.text.numbers import (
     p_statement,
     percent,
     percentage_points,
+    points_between,
 )
 
 Document: TypeAlias = Mapping[str, Any]
@@ -384,8 +385,9 @@ def _why_only_one(document: Document) -> Iterator[str]:
     if rule["unbeaten_by_error"] == [chosen["model"]]:
         eligible = [each for each in others if each["model"] not in rule["set_aside"]]
         if eligible:
-            gap = 100 * (min(each["error"] for each in eligible) - chosen["error"])
-            least_gap = f"{gap:.1f} percentage points"
+            least = min(each["error"] for each in eligible)
+            gap = points_between(least, chosen["error"]).removeprefix("+")
+            least_gap = f"{gap} percentage points"
             yield f"makes significantly more errors, by at least {least_gap} ({rows})."
         else:
             yield f"worse than the class frequencies ({rows})."
@@ -542,7 +544,8 @@ def _verdict_of_comparison(document: Document) -> Iterator[str]:
             if other["p_adjusted"] is not None and other["p_adjusted"] <= LEVEL:
                 word = "significant"
             p = p_statement(_p(other))
-            more = f"{-100 * other['error_difference']:.1f} percentage points more errors than"
+            points = points_between(chosen["error"], other["error"]).removeprefix("+")
+            more = f"{points} percentage points more errors than"
             yield (
                 f"{_capital(name)} makes {more} {other['model']} ({percent(other['error'])}; "
                 f"{word}, {p}, {counted(chosen['n_rows'], 'row')})"

@@ -11,7 +11,14 @@ from suffice.core.text.lists import (
     quoted,
     shortened,
 )
-from suffice.core.text.numbers import duration, number, p_statement, percent, percent_label
+from suffice.core.text.numbers import (
+    duration,
+    number,
+    p_statement,
+    percent,
+    percent_label,
+    points_between,
+)
 from suffice.core.text.tables import Tabled, html_table, json_value, text_lines
 
 
@@ -44,6 +51,41 @@ from suffice.core.text.tables import Tabled, html_table, json_value, text_lines
 )
 def test_numbers_are_written_as_people_read_them(written, value, words):
     assert written(value) == words
+
+
+@pytest.mark.parametrize(
+    ("shares", "words"),
+    [
+        ((47 / 214, 45 / 214), "+0.93"),  # 22.0 % and 21.0 %
+        ((45 / 214, 47 / 214), "−0.93"),
+        ((0.35, 0.15), "+20.0"),
+        ((0.0204, 0.0196), "+0.08"),  # 2.0 % and 2.0 %
+        ((0.21952, 0.21948), "0.00"),  # 22.0 % and 21.9 %
+        ((0.00049, 0.0), "+0.05"),  # 0.049 % and 0 %
+        ((0.2, 0.2), "0.0"),
+        ((np.nan, 0.2), "–"),
+    ],
+)
+def test_a_difference_of_percentages_is_that_of_the_rounded_ones_or_has_two_decimals(
+    shares, words
+):
+    assert points_between(*shares) == words
+
+
+def test_a_difference_with_one_decimal_is_that_of_the_percentages_as_printed():
+    rng = np.random.default_rng(0)
+    n_rows = rng.integers(20, 5000, size=2000)
+    for n, counts in zip(n_rows, rng.random((2000, 2)), strict=True):
+        of_rows = np.round(n * counts) / n
+        words = points_between(*of_rows)
+        left, right = (
+            float(percent(share).rstrip("%\N{NO-BREAK SPACE}")) for share in of_rows
+        )
+        value = float(words.replace("−", "-"))
+        if len(words.rpartition(".")[2]) == 1:
+            assert value == pytest.approx(left - right, abs=0.05)
+        else:
+            assert value == pytest.approx(100 * (of_rows[0] - of_rows[1]), abs=0.005 + 1e-9)
 
 
 def test_a_p_value_may_be_a_bound():

@@ -24,6 +24,7 @@ from suffice.core.text.numbers import (
     p_statement,
     percent,
     percentage_points,
+    points_between,
 )
 from suffice.data.outliers import OUTLIER_RATE
 from suffice.estimators.gaussian import LDA
@@ -319,9 +320,8 @@ def _comparison(report):
     error, between, beside, chance, p = _figures(report)
     comparison, own = report.comparison, report.judgement.outcome
     best = min(comparison.outcomes, key=lambda o: o.error)
-    more = (
-        f"{100 * (own.error - best.error):.1f} percentage points more errors than {best.name}"
-    )
+    points = points_between(own.error, best.error).removeprefix("+")
+    more = f"{points} percentage points more errors than {best.name}"
     for word in ("not significant", "significant"):
         tested = p_statement(p.get(best.name, np.nan))
         rows = f"{count(own.n_rows)} rows"

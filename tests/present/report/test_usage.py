@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import suffice as sf
 from suffice.cli.group import suffice
-from suffice.core.text.numbers import percentage_points
+from suffice.core.text.numbers import points_between
 from suffice.errors import InvalidParameterError
 from suffice.present.report.blocks import Code, Download, Paragraph
 from suffice.present.report.build import report_of
@@ -119,9 +119,9 @@ def test_of_a_model_that_no_file_can_hold_the_best_that_one_can_is_named_with_it
         report = about(estimator, rows[0].select("a", "b"), rows[1])
         said = blocks(report, Paragraph, "use")[0].text
         assert "joblib" in said
-        price = report.comparison["GaussianNB"].error - report.judgement.outcome.error
+        errors = report.comparison["GaussianNB"].error, report.judgement.outcome.error
         assert "GaussianNB is best: it misclassifies" in said
-        assert f"{percentage_points(price)} percentage points" in said
+        assert f"{points_between(*errors)} percentage points" in said
         assert "joblib.dump(model, 'model.joblib')" in blocks(report, Code, "use")[0].text
         with pytest.raises(InvalidParameterError, match="cannot be saved"):
             report.save_model("model.suffice")

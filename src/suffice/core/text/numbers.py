@@ -118,20 +118,42 @@ def loss(value: float) -> str:
 
 def signed_difference(value: float) -> str:
     """Return a difference with its sign and one decimal."""
+    return _signed(value, 1)
+
+
+def _signed(value: float, n_decimals: int) -> str:
     if not np.isfinite(value):
         return NOTHING
-    if abs(value) < 0.05:
-        return "0.0"
-    return f"{value:+.1f}".replace("-", "−")
+    if abs(value) < 0.5 * 10**-n_decimals:
+        return f"{0:.{n_decimals}f}"
+    return f"{value:+.{n_decimals}f}".replace("-", "−")
 
 
 def percentage_points(difference_of_shares: float) -> str:
     """Return a difference of shares in percentage points, with its sign."""
     points = 100 * difference_of_shares
     # a small number gets two decimals: the end of an interval without zero must not read 0.0
-    if 0.005 <= abs(points) < 0.05:
-        return f"{points:+.2f}".replace("-", "−")
-    return signed_difference(points)
+    return _signed(points, 2 if 0.005 <= abs(points) < 0.05 else 1)
+
+
+def points_between(share: float, other: float) -> str:
+    """Return share − other in percentage points, for a reader who sees both as percentages.
+
+    The difference has its sign. It has one decimal if this is the difference of the two rounded
+    percentages. Otherwise it has two: 21.96 % and 21.03 % read 22.0 % and 21.0 %, but differ by
+    0.93 points.
+    """
+    difference = share - other
+    rounded = _rounded_percent(share) - _rounded_percent(other)
+    if abs(rounded - round(100 * difference, 1)) >= 0.05:
+        return _signed(100 * difference, 2)
+    return percentage_points(difference)
+
+
+def _rounded_percent(share: float) -> float:
+    """Return the number that ``percent`` prints, or the exact one if it prints a bound."""
+    text = _percent_number(100 * share)
+    return 100 * share if text[0] in "<>" else float(text)
 
 
 STYLES: Mapping[str, Callable[[float], str]] = {

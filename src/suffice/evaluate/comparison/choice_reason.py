@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.core.text.lists import counted
-from suffice.core.text.numbers import count, percent
+from suffice.core.text.numbers import count, percent, points_between
 from suffice.core.text.numbers import loss as loss_text
 from suffice.evaluate.comparison.models import CONSTANT
 from suffice.evaluate.comparison.paired import (
@@ -129,11 +129,12 @@ def _why_only_one(losses: RowLosses, recommendation: Recommendation, rows: str) 
             f"Why {name}: the posteriors of every other model are significantly worse than the "
             f"class frequencies ({rows})."
         )
-    least_gap = min(errors[m] for m in others) - errors[recommendation.chosen]
+    least = min(errors[m] for m in others)
+    least_gap = points_between(least, errors[recommendation.chosen]).removeprefix("+")
     which = "other model with usable posteriors" if recommendation.set_aside else "other model"
     return (
         f"Why {name}: every {which} makes significantly more errors, by at least "
-        f"{100 * least_gap:.1f} percentage points ({rows})."
+        f"{least_gap} percentage points ({rows})."
     )
 
 

@@ -13,7 +13,13 @@ from scipy.special import ndtr
 from suffice.core.decision.error_intervals import LEVEL
 from suffice.core.decision.predictions import Predictions
 from suffice.core.text.lists import counted, listed, noun_for, python_scalar
-from suffice.core.text.numbers import exact_number, p_statement, percent, percentage_points
+from suffice.core.text.numbers import (
+    exact_number,
+    p_statement,
+    percent,
+    percentage_points,
+    points_between,
+)
 from suffice.core.text.numbers import loss as loss_text
 from suffice.evaluate.comparison.caveats import OFTEN, Caveat, Severity
 from suffice.evaluate.comparison.choice_reason import reason_for
@@ -139,8 +145,9 @@ def price_of(comparison: Comparison) -> str:
         return ""
     test = comparison.difference(best.name, "error")
     significance = "significant" if test.verdict == "better" else "not significant"
+    points = points_between(model.error, best.error).removeprefix("+")
     return (
-        f"{_capitalised(model.name)} makes {-100 * test.mean:.1f} percentage points more errors "
+        f"{_capitalised(model.name)} makes {points} percentage points more errors "
         f"than {best.name} ({percent(best.error)}; {significance}, {p_statement(test.p_value)}, "
         f"{counted(model.n_rows, 'row')})."
     )

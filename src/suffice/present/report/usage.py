@@ -19,7 +19,7 @@ from sklearn.base import clone
 import suffice
 from suffice.core.table.matrix import taken
 from suffice.core.table.notation import Notations
-from suffice.core.text.numbers import cell, exact_number, percent
+from suffice.core.text.numbers import exact_number, percent, points_between
 from suffice.errors import SufficeError
 from suffice.estimators.saved import portable
 from suffice.evaluate.comparison.models import CONSTANT, NAMED_MODELS
@@ -132,10 +132,10 @@ def _best_that_can_be_saved(findings: Findings) -> str:
     for outcome in comparison.outcomes:
         is_other = outcome.name not in (findings.name, CONSTANT)
         if is_other and outcome.name in _MODEL_NAMES:
-            difference = comparison.difference(outcome.name, "error")
+            points = points_between(outcome.error, comparison[findings.name].error)
             return (
                 f"Of the models that can be saved, {outcome.name} is best: it misclassifies "
-                f"{percent(outcome.error)}, {cell(difference.mean, 'points')} percentage points "
+                f"{percent(outcome.error)}, {points} percentage points "
                 f"against {findings.name}."
             )
     return "No model that was compared can be saved."
