@@ -169,11 +169,23 @@ def test_multiplying_a_feature_by_a_million_does_not_change_the_predictions(iris
         expected = estimator.fit(X, y).predict_proba(X)
         found = estimator.fit(other, y).predict_proba(other)
         np.testing.assert_allclose(found, expected, atol=1e-5, err_msg=str(estimator))
-    # the exceptions; that of many features: tests/selection/search/test_left_out_shrinkage.py
+    # the exceptions, without that of many features
     for estimator in OF_UNITS:
         expected = estimator.fit(X, y).predict_proba(X)
         found = estimator.fit(other, y).predict_proba(other)
         assert np.abs(found - expected).max() > 0.01, estimator
+
+
+def test_with_more_than_400_features_and_fewer_than_five_rows_per_feature_it():
+    rng = np.random.default_rng(1)
+    y = np.arange(60) % 3
+    scales = np.where(np.arange(420) < 10, 1.0, 1e-2)
+    X = scales * rng.normal(size=(60, 420))
+    X[:, :10] += rng.normal(size=(3, 10))[y]
+    wide = sf.LDA(shrinkage="auto").fit(X, y)
+    assert wide.settings_.shrinkage.target == "identity"
+    narrower = sf.LDA(shrinkage="auto").fit(X[:, :400], y)
+    assert isinstance(narrower.settings_.shrinkage, float)
 
 
 def test_numerical_tolerances_are_relative_so_they_do_not_depend_on_units(rows):
@@ -220,7 +232,7 @@ def test_forget_removes_rows_exactly_or_raises_an_error_if_the_rows_removed_are(
         stream.forget(X[:1] + 1e10, y[:1])
 
 
-def test_suffice_fits_a_usable_model_despite_constant_duplicated_or_collinear(rows):
+def test_columns_may_be_constant_duplicated_or_collinear_a_class_may_have_a(rows):
     X, y = rows[0][:12], np.array([*["a", "b"] * 5, "b", "single"])
     wide = pd.DataFrame(np.c_[X, np.full(12, 7.0), X[:, 0], X[:, 1] - X[:, 2], X**2, X**3])
     wide.columns = [f"x{j}" for j in range(wide.shape[1])]
