@@ -29,6 +29,7 @@ from suffice.present.report.blocks import (
     Plot,
     Thresholds,
 )
+from suffice.present.report.render import as_figure, breakable, is_tight
 
 from .test_report import blocks, section, table
 
@@ -460,6 +461,48 @@ def test_ordered_classes_dates_zeros_and_repeated_rows_are_told():
         f for b in blocks(report, Facts) for f in b.items if f.name == "repeated rows"
     )
     assert repeated.value == 3
+
+
+def test_plots_over_dates_have_dates_at_their_ticks():
+    rng = np.random.default_rng(5)
+    y = rng.choice(["no", "yes"], 120)
+    late = pd.to_timedelta(150 * (y == "yes"), "D")
+    opened = (
+        pd.Timestamp("2025-01-01") + pd.to_timedelta(rng.integers(0, 500, 120), "D") + late
+    )
+    X = pd.DataFrame(
+        {"opened": opened, "income": rng.normal(25e4, 9e3, 120) + 9e3 * (y == "yes")}
+    )
+    X["leap"] = pd.to_datetime(np.where(rng.random(120) < 0.5, "2024-02-29", "2028-02-29"))
+    with pytest.warns(SufficeWarning, match="dates: they count as days"):
+        report = sf.report(X, y, models=["LDA"], cv=3, progress=False)
+    plots = {p.key: p for p in blocks(report, Plot)}
+    texts = {"2025-01", "2025-07", "2026-01", "2026-07"}
+    for plot in plots.values():
+        for axis in (plot.x, plot.y):
+            if axis.name == "opened":
+                assert texts <= {text for _, text in axis.ticks}
+    assert {plots["features"].x.name, plots["features"].y.name} == {"opened", "income"}
+    html = report.write("html")
+    assert re.search(r'data-tip="opened 202[56]-\d\d-\d\d: ', html)
+    assert "have leap = 2028-02-29" in html
+
+
+@pytest.mark.parametrize(("high", "left"), [(90.0, 0), (9e3, 0), (9e4, 18), (9e5, 27)])
+def test_long_labels_have_room_left_of_the_axis(high, left):
+    plot = Plot("one", "One.", Axis("x", 0, 1), Axis("y", 0.5 * high, high), ())
+    drawn = as_figure(plot)
+    assert f'viewBox="{-left} 0 {440 + left} 300"' in drawn
+    assert f"translate({12 - left} 132)" in drawn
+
+
+def test_names_break_after_an_underscore_and_an_equals_sign():
+    assert breakable("island=Torgersen_Is") == "island=<wbr>Torgersen_<wbr>Is"
+    assert breakable("+ sex=(missing)") == "+\N{NO-BREAK SPACE}sex=<wbr>(missing)"
+    assert breakable("= log odds") == "=\N{NO-BREAK SPACE}log odds"
+    assert breakable("a<b=c") == "a&lt;b=<wbr>c"
+    assert not is_tight(["a=" + 40 * "b", "c=" + 35 * "d"])
+    assert is_tight(["a" + 40 * "b", "c" + 35 * "d"])
 
 
 def test_few_columns_are_shown_rather_than_counted(iris):

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from suffice.core.text.dates import date_ticks
 from suffice.core.text.numbers import number
 from suffice.typing import Floats
 
@@ -134,6 +135,7 @@ class Axis:
     high: float
     log: bool = False
     percent: bool = False  # whether values are shares, shown in percent
+    dates: bool = False  # whether values are days since 1970, which are shown as dates
 
     def place(self, value: float) -> float:
         """Return the position of a value, from 0 to 1."""
@@ -147,6 +149,8 @@ class Axis:
     @property
     def ticks(self) -> tuple[tuple[float, str], ...]:
         """Positions and labels of the ticks."""
+        if self.dates:
+            return tuple((self.place(v), text) for v, text in date_ticks(self.low, self.high))
         candidates = self._log_candidates() if self.log else self._linear_candidates()
         margin = 1e-9 * (self.high - self.low or 1.0)
         inside = [v for v in candidates if self.low - margin <= v <= self.high + margin]

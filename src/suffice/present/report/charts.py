@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import chdtri
 
 from suffice.core.moments import Moments
+from suffice.core.text.dates import date_text
 from suffice.core.text.numbers import number, percent
 from suffice.estimators.gaussian import LDA
 from suffice.estimators.gaussian_estimator import GaussianEstimator
@@ -227,8 +228,8 @@ def _over_features(findings: Findings, drawn: Codes, axes: list[int]) -> page.Pl
     return page.Plot(
         key="features",
         caption=caption,
-        x=_axis_around(names[0], x[:, 0]),
-        y=_axis_around(names[1], x[:, 1]),
+        x=_axis_of_feature(findings, names[0], x[:, 0]),
+        y=_axis_of_feature(findings, names[1], x[:, 1]),
         series=_dots_by_class(findings, x, drawn),
     )
 
@@ -294,7 +295,7 @@ def _discriminant_plot(
         key="discriminant",
         caption=caption,
         x=_axis_around(x_name, xy[:, 0]),
-        y=_axis_around(y_name, xy[:, 1]),
+        y=_axis_of_feature(findings, y_name, xy[:, 1]),
         series=series,
     )
 
@@ -360,6 +361,10 @@ def _axis_around(name: str, values: Floats) -> page.Axis:
     return page.Axis(name, low - margin, high + margin)
 
 
+def _axis_of_feature(findings: Findings, name: str, values: Floats) -> page.Axis:
+    return replace(_axis_around(name, values), dates=name in findings.sample.dates)
+
+
 def distributions(findings: Findings) -> list[page.Block]:
     """Return a plot of the classes for each numeric column: histograms, or shares of one value."""
     charts: list[page.Block] = []
@@ -402,7 +407,8 @@ def _shares_of_larger_value(findings: Findings, j: int, of_class: list[Floats]) 
     name = findings.sample.names[j]
     larger = max(x.max() for x in of_class if len(x))
     # names of levels already contain "="
-    value = name if "=" in name else f"{name} = {number(larger)}"
+    text = date_text(larger) if name in findings.sample.dates else number(larger)
+    value = name if "=" in name else f"{name} = {text}"
     items = []
     for class_name, x in zip(findings.class_names, of_class, strict=True):
         n_larger = int((x == larger).sum())
@@ -440,7 +446,7 @@ def _histograms(findings: Findings, j: int, of_class: list[Floats]) -> page.Plot
     return page.Plot(
         key=f"feature-{j}",
         caption=caption,
-        x=_axis_around(name, edges),
+        x=_axis_of_feature(findings, name, edges),
         y=page.Axis("rows of the class, %", 0.0, 1.05 * highest, percent=True),
         series=tuple(lines),
     )

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from suffice.core.moments import Moments
+from suffice.core.text.dates import date_text
 from suffice.core.text.lists import counted, listed, shortened
 from suffice.core.text.numbers import loss, percent
 from suffice.errors import SufficeError
@@ -238,12 +239,8 @@ def _spread(profile: Profile) -> tuple[float | str, float, float | str, float | 
     smallest = float(np.min(values))
     largest = float(np.max(values))
     if profile.kind == "date" and np.isfinite(mean):
-        return _as_date(mean), deviation, _as_date(smallest), _as_date(largest)
+        return date_text(mean), deviation, date_text(smallest), date_text(largest)
     return mean, deviation, smallest, largest
-
-
-def _as_date(days: float) -> str:
-    return str(np.datetime64(int(days // 1), "D"))
 
 
 def _first_of_many(items: Sequence[Item], most: int) -> Sequence[Item]:

@@ -14,6 +14,7 @@ from suffice.core.table.matrix import filled, has_missing, refuse_nonfinite, tak
 from suffice.core.table.sampling import stratified_sample
 from suffice.core.table.schema import Category, Column, LeftOut, Number
 from suffice.core.table.table import Table
+from suffice.core.text.dates import date_text
 from suffice.core.text.lists import counted, listed
 from suffice.errors import InvalidInputError
 from suffice.evaluate.diagnostics.data import dates_in
@@ -49,7 +50,7 @@ class Profile:
             return self.levels[int(self.values[row])]
         value = float(self.values[row])
         if self.kind == "date":
-            return str(np.datetime64(int(value // 1), "D"))
+            return date_text(value)
         return value
 
     @property
@@ -166,6 +167,11 @@ class DocumentedTable:
     @property
     def names(self) -> tuple[str, ...]:
         return self.table.names or ()
+
+    @property
+    def dates(self) -> frozenset[str]:
+        """Names of the columns of dates, whose values are days since 1970."""
+        return frozenset(profile.name for profile in self.profiles if profile.kind == "date")
 
     @property
     def rows_are_numbered(self) -> bool:

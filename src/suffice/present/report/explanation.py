@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from suffice.core.text.dates import date_text
 from suffice.core.text.lists import counted, listed
 from suffice.core.text.numbers import cell, count, number, percent
 from suffice.estimators.gaussian_estimator import GaussianEstimator
@@ -363,9 +364,11 @@ def _curves_plot(
     """Return the curves of some classes over a column; ``style`` formats their values."""
     has_two_classes = len(findings.class_names) == 2
     series = [] if dots is None else [dots]
+    are_dates = curves.name in findings.sample.dates
+    as_text = date_text if are_dates else number
     for k in _shown_classes(findings, curves):
         tips = [
-            f"{curves.name} {number(at)}: {findings.class_names[k]} {cell(float(value), style)}"
+            f"{curves.name} {as_text(at)}: {findings.class_names[k]} {cell(float(value), style)}"
             for at, value in zip(curves.x, curves.values[:, k], strict=True)
         ]
         line = page.Series(
@@ -383,7 +386,7 @@ def _curves_plot(
     return page.Plot(
         key=f"effect-{curves.column}",
         caption=caption,
-        x=page.Axis(curves.name, low, high),
+        x=page.Axis(curves.name, low, high, dates=are_dates),
         y=y,
         series=tuple(series),
     )
@@ -406,10 +409,11 @@ def posterior_by_level(findings: Findings, column: Profile) -> page.DataTable:
         averaged = findings.held_out.posteriors
         averaged_names = findings.class_names
     level_names = (*column.levels, "empty")
+    as_text = date_text if column.kind == "date" else number
     most_frequent = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
     body = []
     for i in np.sort(most_frequent):
-        name = level_names[int(levels[i])] if column.levels else number(levels[i])
+        name = level_names[int(levels[i])] if column.levels else as_text(levels[i])
         body.append((name, int(counts[i]), *averaged[codes == i].mean(0).tolist()))
     note = (
         "Averages over held-out rows. Rows with different values here may also differ in other "

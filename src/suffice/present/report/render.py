@@ -30,6 +30,9 @@ _SPACE_IN_NUMBER = re.compile(
     r"(?<=\d) (?=(?:%|s)(?!\w))|(?<=\w) (?=[=<≤≥] \d)|(?<=[=<≤≥]) (?=\d)"
 )
 _OPTION = re.compile(r"(?<= )--?[a-z][a-z-]*")
+# a name may break after an underscore, and after "=" in it
+_BREAK = re.compile(r"(?<=_)|(?<==)(?=\S)")
+_BREAK_OR_SPACE = re.compile(rf"{_BREAK.pattern}| ")
 _SIGN = re.compile(r"^([+=]) ")  # sign before the name of a term
 FEW_COLUMNS = 9  # a table of more columns has smaller letters
 # number of characters of headings that fit side by side on paper, in a table of many columns and in
@@ -165,13 +168,13 @@ def as_sentence(text: str) -> str:
 
 
 def breakable(name: str) -> Markup:
-    """Return a name that may break after an underscore, but not after a sign."""
-    return escape(_with_joined_sign(name)).replace("_", Markup("_<wbr>"))
+    """Return a name that may break after "_" and "=", but not after a sign before it."""
+    return Markup("<wbr>").join(_BREAK.split(_with_joined_sign(name)))
 
 
 def is_tight(headings: Sequence[str]) -> bool:
     """Return whether headings fit on paper only if words are broken."""
-    words = [re.split(r"(?<=_)| ", _with_joined_sign(heading)) for heading in headings]
+    words = [_BREAK_OR_SPACE.split(_with_joined_sign(heading)) for heading in headings]
     widest = _WIDEST_DENSE if len(headings) > FEW_COLUMNS else _WIDEST
     return sum(max(map(len, parts)) for parts in words) > widest
 
