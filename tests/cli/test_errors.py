@@ -222,7 +222,7 @@ def test_json_and_answers_do_not_share_standard_output(refused, iris):
 def test_merge_refuses_other_columns(refused, ok):
     ok("summarize", "iris", "-o", "i.moments")
     ok("summarize", "wine", "-o", "w.moments")
-    assert "cannot merge moments of 4 and 13 features" in refused(
+    assert "cannot combine moments of 4 and 13 features" in refused(
         "merge", "i.moments", "w.moments", "-o", "m"
     )
 

@@ -78,7 +78,11 @@ def test_messages_name_the_setting_and_what_was_given(refused):
 
 def test_a_file_merged_twice_is_refused_and_a_copy_is_pointed_out(ok, run, refused):
     ok("summarize", "iris", "-o", "a.moments")
-    assert "named twice" in refused("merge", "a.moments", "./a.moments", "-o", "b.moments")
+    line = refused("merge", "a.moments", "./a.moments", "-o", "b.moments")
+    assert "a.moments is named twice, and its rows would count twice: name it once" in line
+    Path("link.moments").symlink_to("a.moments")
+    line = refused("merge", "a.moments", "link.moments", "-o", "b.moments")
+    assert "link.moments is named twice, also as a.moments, and its rows would count" in line
     Path("copy.moments").write_bytes(Path("a.moments").read_bytes())
     said = run("merge", "a.moments", "copy.moments", "-o", "b.moments")
     assert said.exit_code == 0

@@ -406,7 +406,12 @@ def test_missing_variance_of_a_shared_covariance_is_that_of_all_rows():
         DegenerateDataWarning, match="all classes share .9 rows.*column 1 is"
     ) as w:
         LDA().fit(X, y)
-    assert "pool" not in str(w[0].message)
+    message = str(w[0].message)
+    assert "pool" not in message
+    assert (
+        ". In directions in which no class varies, the model uses the variance of" in message
+    )
+    assert "it uses 1e-09 of this variance. To avoid this, drop this column" in message
     with pytest.warns(
         DegenerateDataWarning, match="classes 'a', 'b', 'c' .9 rows.*drop this col"
     ):

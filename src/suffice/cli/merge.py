@@ -76,8 +76,10 @@ def _refuse_same_file(files: tuple[Path, ...]) -> None:
     for file in files:
         first = first_names.setdefault(file.resolve(), file)
         if first is not file:
-            msg = f"{file} is named twice ({first}), and its rows would count twice: name it once"
-            raise InvalidParameterError(msg)
+            spelling = "" if str(file) == str(first) else f", also as {first}"
+            raise InvalidParameterError(
+                f"{file} is named twice{spelling}, and its rows would count twice: name it once"
+            )
 
 
 def _point_out_copies(

@@ -35,7 +35,7 @@ from suffice.cli.terminal import Terminal
     section=OUTPUT,
     metavar="GRID",
     help="Use exact integer sums, so that every order of the rows gives the same bits. GRID is a "
-    "grid file, or auto.",
+    "file written by suffice grid, or auto.",
 )
 @option(
     "--cluster",

@@ -35,8 +35,8 @@ class PerceptronLearning:
         "stochastic" corrects w ← w + η t x after each mistake, "batch" w ← w + η Σ t x once per
         pass.
     shuffle : bool, default=True
-        Whether stochastic steps visit the rows in a random order, drawn again for each pass,
-        instead of the given order.
+        Whether ``method="stochastic"`` visits the rows of each pass in a new random order. If
+        False, it visits them in the given order.
     standardize : bool, default=True
         Whether to work in standard units, so that the units of features do not matter.
     record : bool or "mistakes", default=False

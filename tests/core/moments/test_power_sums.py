@@ -63,11 +63,11 @@ def test_compiled_blocks_agree_with_numpy():
 def test_other_coordinates_do_not_merge():
     plain, warped = Moments.of(X, Y), Moments.of(X, Y, power=T)
     other = Moments.of(X, Y, power=PowerTransform([0.5, 1.0, 1.0]))
-    with pytest.raises(FeatureMismatchError, match="plain ones"):
+    with pytest.raises(FeatureMismatchError, match="plain rows"):
         plain + warped
     with pytest.raises(FeatureMismatchError, match="at feature 0"):
         warped + other
-    with pytest.raises(FeatureMismatchError, match="transformed differently"):
+    with pytest.raises(FeatureMismatchError, match="that were transformed differently"):
         warped - other
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from suffice.errors import InvalidInputError
 from suffice.typing import Floats
 
-_ALIKE = 1e-12  # densities with a smaller relative difference count as equal
+_RELATIVE_TOLERANCE = 1e-12  # densities with a smaller relative difference count as equal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -17,13 +17,15 @@ class PriorShift:
 
     priors: Floats  # π  (K,)
     iterations: int
-    gap: float  # upper bound of the maximum of the rows' mean log-likelihood minus its value
+    # upper bound of the difference between the maximum of the mean log-likelihood and its value at
+    # ``priors``
+    gap: float
     converged: bool
     # 2 (log L of the new priors − log L of the old); NaN if no row distinguishes the classes
     statistic: float = np.nan
     df: int = 0  # number of classes with positive prior, minus 1
     n_rows: int = 0  # m, the number of new rows
-    # n, total weight of the rows that the densities were fitted to, NaN if it is no number of rows
+    # n, total weight of the training rows of the densities; NaN if weights are not numbers of rows
     fitted_weight: float = np.inf
 
     @property
@@ -92,15 +94,15 @@ def shifted_priors(
         r = one_step - pi
         v = (two_steps - one_step) - r
         alpha = np.linalg.norm(r) / max(float(np.linalg.norm(v)), np.finfo(float).tiny)
-        beyond = np.maximum(pi + 2 * alpha * r + alpha**2 * v, 0.01 * two_steps)
-        beyond = beyond / beyond.sum()
-        if log_likelihood(beyond) > log_likelihood(two_steps):
-            pi = beyond
+        extrapolated = np.maximum(pi + 2 * alpha * r + alpha**2 * v, 0.01 * two_steps)
+        extrapolated = extrapolated / extrapolated.sum()
+        if log_likelihood(extrapolated) > log_likelihood(two_steps):
+            pi = extrapolated
         else:
             pi = two_steps / two_steps.sum()
     statistic = 2 * len(L) * (log_likelihood(pi) - log_likelihood(old_priors))
-    possible = L[:, old_priors > 0]
-    if not (np.ptp(possible, axis=1) > _ALIKE).any():
+    densities_of_old_classes = L[:, old_priors > 0]
+    if not (np.ptp(densities_of_old_classes, axis=1) > _RELATIVE_TOLERANCE).any():
         statistic = np.nan
     return PriorShift(
         priors=pi,

@@ -158,32 +158,34 @@ def warn_of_deficient(
         groups_by_reason.setdefault(each.reason(moments), []).append(each.group)
     has_rows = moments.weights > 0
     is_shared = len(np.unique(group_of[has_rows])) == 1
-    sentences = []
+    findings = []
     for reason, groups in list(groups_by_reason.items())[:_MOST_NAMED]:
         if is_shared:
             n_rows = counted(int(moments.counts.sum()), "row")
             subject = f"the covariance that all classes share ({n_rows}) has"
         else:
             subject = _covariances(groups, moments, group_of)
-        sentences.append(f"{subject} {reason}")
+        findings.append(f"{subject} {reason}")
     if len(groups_by_reason) > _MOST_NAMED:
-        sentences.append("other classes lack variance for other reasons")
+        findings.append("other classes lack variance for other reasons")
     if is_shared:
-        sentences.append(
-            "where no class varies, the model uses the variance of all rows, "
-            f"times {SEPARATING_SHARE:g} if the class means differ there"
+        substitute = (
+            "In directions in which no class varies, the model uses the variance of all rows. If "
+            f"the class means differ in such a direction, it uses {SEPARATING_SHARE:g} of this "
+            "variance"
         )
     else:
-        sentences.append(
-            "where a class does not vary, the model uses the pooled covariance of all classes"
+        substitute = (
+            "In directions in which a class does not vary, the model uses the pooled covariance of "
+            "all classes"
         )
-    sentences.append(f"to avoid this, {_cure(deficient, is_shared=is_shared)}")
-    others = [f"{each[:1].upper()}{each[1:]}" for each in sentences[1:]]
-    warn(". ".join([sentences[0], *others]), DegenerateDataWarning)
+    cure = _cure(deficient, is_shared=is_shared)
+    message = f"{'; '.join(findings)}. {substitute}. To avoid this, {cure}"
+    warn(message, DegenerateDataWarning)
 
 
 def _covariances(groups: list[int], moments: Moments, group_of: Codes) -> str:
-    """Return the subject and the verb of a sentence about the covariances of some groups."""
+    """Return the subject and the verb of a clause about the covariances of some groups."""
     is_member = np.isin(group_of, groups) & (moments.weights > 0)
     classes = noun_for(int(is_member.sum()), "class")
     classes += f" {quoted(moments.classes[is_member], _MOST_NAMED)}"

@@ -16,10 +16,10 @@ from suffice.core.moments.collect import (
     recentred,
 )
 from suffice.core.moments.merging import (
-    bare,
     by_class,
     merged,
     some_features,
+    sums_only,
     with_classes,
     with_sums,
 )
@@ -63,7 +63,9 @@ class ColumnSums:
         if table.indicators is None:
             return cls(total)
         # indicators are never missing, so they are summed like complete rows
-        complete = cls.of_complete(sums_of_rows(table, bare(empty), "diagonal")).column_sums
+        complete = cls.of_complete(
+            sums_of_rows(table, sums_only(empty), "diagonal")
+        ).column_sums
         n_numbers = table.x.shape[1]
         for sums in (complete.counts, complete.weights, complete.scatter.values):
             sums[:, :n_numbers] = 0
@@ -74,7 +76,7 @@ class ColumnSums:
         """Return the moments of complete rows as sums by column."""
         return cls(
             replace(
-                bare(m),
+                sums_only(m),
                 weights=np.repeat(m.weights[:, None], m.n_features, axis=1),
                 counts=np.repeat(m.counts[:, None], m.n_features, axis=1),
                 scatter=DiagonalScatter(m.diagonals),

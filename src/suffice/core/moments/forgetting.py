@@ -103,10 +103,12 @@ def _check_emptied(total: Moments, part: Moments) -> None:
         if difference is not None:
             k, j = difference
             raise ForgetError(
-                f"cannot forget these rows: they are as many as class {total.classes[k].item()!r} "
-                f"has, but their mean in column {column_name(total.feature_names, j)} is "
-                f"{part.means[k, j]:.12g} and that of the class is {total.means[k, j]:.12g}. Some "
-                "of these rows were never added: pass only rows that were added"
+                f"cannot forget {counted(part.counts[k], 'row')} of class "
+                f"{total.classes[k].item()!r}: the sums also have "
+                f"{counted(total.counts[k], 'row')} of this class, but with mean "
+                f"{total.means[k, j]:.12g} in column {column_name(total.feature_names, j)} instead "
+                f"of {part.means[k, j]:.12g}. Some of the rows to forget were never added: pass "
+                "only rows that were added"
             )
 
 

@@ -26,6 +26,7 @@ from suffice.core.moments.pattern_sums import PatternSums, float_rows, no_patter
 from suffice.core.moments.scatter import SCATTERS, PooledScatter, Storage
 from suffice.core.table import Table
 from suffice.core.table.matrix import column_name
+from suffice.core.text.lists import counted
 from suffice.errors import ForgetError
 from suffice.typing import Floats
 
@@ -104,10 +105,11 @@ def _refuse_other_columns(before: Incomplete, removed: Incomplete, m: Moments) -
         return
     k, j = other
     raise ForgetError(
-        "cannot forget these rows: they hold as many numbers of column "
-        f"{column_name(m.feature_names, j)} as class {m.classes[k].item()!r} has, but their mean "
-        f"is {part.means[k, j]:.12g} and that of the class is {total.means[k, j]:.12g}. Some of "
-        "these numbers were never added: pass only rows that were added"
+        f"cannot forget {counted(part.counts[k, j], 'number')} of class {m.classes[k].item()!r} in "
+        f"column {column_name(m.feature_names, j)}: the sums also have "
+        f"{counted(total.counts[k, j], 'number')} of this class and column, but with mean "
+        f"{total.means[k, j]:.12g} instead of {part.means[k, j]:.12g}. Some of the numbers to "
+        "forget were never added: pass only rows that were added"
     )
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
-    """Return a + b, or a − b if ``sign`` is −1, of aligned moments."""
+    """Return a + b, or a − b if ``sign`` is −1, for moments with the same classes and features."""
     # if a has no rows in a class, start from the mean of b, which then keeps all digits
     a_is_empty = as_columns(a.weights == 0)
     high = np.where(a_is_empty, b.means, a.means)
@@ -62,7 +62,7 @@ def _merged_fourth(
 ) -> FourthMoments | None:
     if a.fourth is None or b.fourth is None:
         return None
-    zero_sums = np.zeros_like(delta)  # Σ w z is zero about the mean
+    zero_sums = np.zeros_like(delta)  # Σ w (x − μ) = 0
     of_a = a.fourth.recentred(a.weights, zero_sums, a.scatters, -shift)
     of_b = b.fourth.recentred(b.weights, zero_sums, b.scatters, delta - shift)
     return FourthMoments(
@@ -83,7 +83,7 @@ def _larger(a: Floats | None, b: Floats | None) -> Floats | None:
     return np.maximum(a, b)
 
 
-def bare(m: Moments) -> Moments:
+def sums_only(m: Moments) -> Moments:
     """Return moments with only the classes, counts, weights, means and scatter of ``m``."""
     return replace(
         m,
@@ -100,7 +100,7 @@ def bare(m: Moments) -> Moments:
 
 
 def with_sums(m: Moments, sums: ChunkSums) -> Moments:
-    """Return the moments with other sums."""
+    """Return ``m`` with its weights, means, scatter and transform replaced by those of ``sums``."""
     return replace(
         m,
         weights=sums.weights,
@@ -249,8 +249,8 @@ def check_features(a: Moments, b: Moments) -> None:
     """Raise unless both moments have the same features in the same order."""
     if a.n_features != b.n_features:
         raise FeatureMismatchError(
-            f"cannot merge moments of {a.n_features} and {b.n_features} features: collect the "
-            "same columns on both sides"
+            f"cannot combine moments of {a.n_features} and {b.n_features} features: collect the "
+            "same columns for both"
         )
     if a.feature_names is None or b.feature_names is None:
         return
@@ -273,7 +273,7 @@ def _check_same_power(a: PowerTransform | None, b: PowerTransform | None) -> Non
         return
     if a is None or b is None:
         raise FeatureMismatchError(
-            "cannot merge moments of transformed rows with moments of plain ones: collect both "
+            "cannot combine moments of transformed rows with moments of plain rows: collect both "
             "with the same transform (Moments.of(..., power=other.power))"
         )
     if a.equals(b):
@@ -281,11 +281,11 @@ def _check_same_power(a: PowerTransform | None, b: PowerTransform | None) -> Non
     differing = np.flatnonzero(a.exponents != b.exponents)
     if len(differing):
         raise FeatureMismatchError(
-            "cannot merge moments of rows transformed differently (at feature "
+            "cannot combine moments of rows that were transformed differently (at feature "
             f"{differing[0]} the transforms disagree): fit one transform and collect all parts "
             "with it"
         )
     raise FeatureMismatchError(
-        "cannot merge moments of rows transformed differently (the transforms disagree): fit one "
-        "transform and collect all parts with it"
+        "cannot combine moments of rows that were transformed differently (the transforms "
+        "disagree): fit one transform and collect all parts with it"
     )

@@ -30,11 +30,11 @@ from suffice.core.moments.higher_moments import HigherMoments, PowerSums
 from suffice.core.moments.indicators import all_numbers
 from suffice.core.moments.merging import (
     aligned,
-    bare,
     merged,
     over_classes,
     some_classes,
     some_features,
+    sums_only,
 )
 from suffice.core.moments.pattern_keys import (
     pattern_codes,
@@ -120,7 +120,7 @@ class PatternSums:
             scatters = np.zeros((k, d, d))
             scatters[np.argmax(m.weights)] = m.pooled_scatter
         patterns = replace(
-            bare(m),
+            sums_only(m),
             classes=pattern_keys(np.arange(k), np.ones((k, d), bool)),
             scatter=PerClassScatter(scatters),
         )
@@ -302,7 +302,7 @@ def no_patterns(empty: Moments) -> Moments:
     d = empty.n_features
     none = np.zeros(0, np.intp)
     return replace(
-        some_classes(bare(empty), none),
+        some_classes(sums_only(empty), none),
         classes=pattern_keys(none, np.ones((0, d), bool)),
         scatter=PerClassScatter(np.zeros((0, d, d))),
     )
