@@ -159,7 +159,10 @@ def test_differences_are_told_by_their_tests_not_by_shares_that_chance_explains(
     X, y = rows
     check = predictive_check(sf.LDA().fit(X, y), X, y, simulations=99)
     assert "ellipsoid" not in repr(check)
-    assert "distances p" in repr(check)
+    differences = (
+        "two respects: the distances of the rows of class 'setosa' from the class mean"
+    )
+    assert f"{differences} (p ≤ 0.01), and the values of '3' in class 'setosa'" in repr(check)
 
 
 def test_the_least_p_value_of_simulations_is_called_a_bound(rows):

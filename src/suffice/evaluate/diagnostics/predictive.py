@@ -175,39 +175,49 @@ class PredictiveCheck(Diagnostic):
         return predictive_check_figure(self, ax)
 
     def __repr__(self) -> str:
+        remarks = sample_remarks(self.n_used, self.n_rows) + column_remarks(self.left_out)
+        return "; ".join([self._verdict(), *remarks])
+
+    def _verdict(self) -> str:
+        """Return sentences on the result of both tests, with their p-values."""
         simulations = len(self.values) - 1
         # a p-value as small as this number of simulations allows is only an upper bound
         least = 1 / (simulations + 1)
-        distances, marginals = (
+        distances_p, columns_p = (
             p_statement(p, "≤" if p <= least else "=") for p in self.p_values
         )
-        tests = f"distances {distances}, marginals {marginals}, {simulations} simulations"
-        verdict = f"Data drawn from the model look like the real data ({tests})"
-        if self.p_value <= LEVEL:
-            differences = " and ".join(self._differences())
-            verdict = (
-                "Data drawn from the model do not look like the real data. They differ most in "
-                f"{differences} ({tests})"
+        distances_differ, columns_differ = holm(np.array(self.p_values)) <= LEVEL
+        if not distances_differ and not columns_differ:
+            return (
+                "Data drawn from the model look like the real data (distances from the class "
+                f"means: {distances_p}; values of the columns: {columns_p}; {simulations} "
+                "simulations)"
             )
-        remarks = sample_remarks(self.n_used, self.n_rows) + column_remarks(self.left_out)
-        return "; ".join([verdict, *remarks])
-
-    def _differences(self) -> list[str]:
-        """Return phrases on the class and on the feature with the largest difference."""
-        distances_p, marginals_p = holm(np.array(self.p_values))
         ratios = self.values[0] / self.values[1:].mean(0)
-        differences = []
-        if distances_p <= LEVEL:
-            k = int(np.argmax(ratios[:, 0]))
-            label = python_scalar(self.classes[k])
-            differences.append(f"how far the rows of class {label!r} lie from the class mean")
-        if marginals_p <= LEVEL:
-            marginals = ratios[:, 1:]
-            of_class, of_feature = np.unravel_index(np.argmax(marginals), marginals.shape)
-            feature = self.feature_names[of_feature]
-            label = python_scalar(self.classes[of_class])
-            differences.append(f"the values of {feature!r} in class {label!r}")
-        return differences
+        far_class = python_scalar(self.classes[int(np.argmax(ratios[:, 0]))])
+        of_class, of_feature = np.unravel_index(np.argmax(ratios[:, 1:]), ratios[:, 1:].shape)
+        feature = self.feature_names[of_feature]
+        feature_class = python_scalar(self.classes[of_class])
+        if distances_differ and columns_differ:
+            return (
+                "Data drawn from the model do not look like the real data. They differ most in two "
+                f"respects: the distances of the rows of class {far_class!r} from the class mean "
+                f"({distances_p}), and the values of {feature!r} in class {feature_class!r} "
+                f"({columns_p}; {simulations} simulations)"
+            )
+        if distances_differ:
+            return (
+                "Data drawn from the model do not look like the real data. They differ most in the "
+                f"distances of the rows of class {far_class!r} from the class mean "
+                f"({distances_p}). The values of the columns do not differ significantly "
+                f"({columns_p}; {simulations} simulations)"
+            )
+        return (
+            "Data drawn from the model do not look like the real data. They differ most in the "
+            f"values of {feature!r} in class {feature_class!r} ({columns_p}). The distances of the "
+            f"rows from the class means do not differ significantly ({distances_p}; {simulations} "
+            "simulations)"
+        )
 
 
 def predictive_check(
