@@ -162,7 +162,7 @@ def test_labels_keep_their_type_when_nothing_can_be_rejected(classes):
             InvalidParameterError,
             "inf",
         ),
-        (lambda: decision_by("zero-one", CLASSES), InvalidParameterError, "not numbers"),
+        (lambda: decision_by("zero-one", CLASSES), InvalidParameterError, "not numeric"),
         (lambda: decision_by({("a", "d"): 1}, CLASSES), UnknownLabelError, "'d'"),
         (lambda: decision_by({"a": 1}, CLASSES), InvalidParameterError, "pair"),
         (
