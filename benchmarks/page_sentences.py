@@ -590,7 +590,8 @@ def _alike(models: Sequence[Document], n_others: int) -> Iterator[str]:
     figures = f"({_points(models)}, {p_statement(least, '≥')})"
     yield f"hese models do not differ significantly: {_listed(models)} {figures}."
     if len(models) == n_others:
-        yield f"one of the {n_others} others differs significantly {figures}."
+        differ = f"differs significantly: their errors differ by {_points(models)}"
+        yield f"one of the {n_others} others {differ} (smallest {p_statement(least)})."
 
 
 def _different(models: Sequence[Document], how: str) -> Iterator[str]:

@@ -47,7 +47,8 @@ def test_p_values_say_for_how_many_pairs_they_are_adjusted(result):
 def test_many_names_are_counted_and_not_listed():
     alike = differences([0.5] * 9)
     assert _on_alike_models(alike, 9) == (
-        "None of the 9 others differs significantly (+1.0 to +9.0 percentage points, p ≥ 0.5)."
+        "None of the 9 others differs significantly: their errors differ by +1.0 to +9.0 "
+        "percentage points (smallest p = 0.5)."
     )
     assert _on_alike_models(alike, 10) == (
         "These models do not differ significantly: m0, m1, m2, m3, m4 and 4 more (+1.0 to +9.0 "

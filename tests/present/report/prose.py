@@ -335,7 +335,7 @@ def _comparison(report):
     means = sorted(d.mean for d in comparison.differences() if d.model in alike)
     ends = dict.fromkeys(percentage_points(mean) for mean in (*means[:1], *means[-1:]))
     sizes = f"{' to '.join(ends)} percentage points"
-    yield f"differs significantly ({sizes}, {p_statement(least, relation)})"
+    yield f"differs significantly: their errors differ by {sizes} (smallest {p_statement(least)})"
     models = listed(list(alike), 5) if alike else "none"
     yield f"not differ significantly: {models} ({sizes}, {p_statement(least, relation)})"
     yield f"of the {len(alike)} others"

@@ -182,9 +182,12 @@ def _on_alike_models(differences: Sequence[Difference], n_others: int) -> str:
             f"This model does not differ significantly: {names[0]} ({points}, "
             f"{p_statement(least)})."
         )
-    figures = f"{points}, {p_statement(least, '≥')}"
     if len(names) == n_others and n_others >= FEW:
-        return f"None of the {n_others} others differs significantly ({figures})."
+        return (
+            f"None of the {n_others} others differs significantly: their errors differ by {points} "
+            f"(smallest {p_statement(least)})."
+        )
+    figures = f"{points}, {p_statement(least, '≥')}"
     return f"These models do not differ significantly: {listed(names, FEW)} ({figures})."
 
 

@@ -87,7 +87,8 @@ def _learning_curve(findings: Findings) -> page.Plot | None:
             "Error on held-out rows against the number of training rows. Observed: after training "
             f"on part of the rows (mean of {growth.n_repeats} random splits). Expected: a "
             "forecast for all rows of the table and for larger tables, with a 95 % interval. The "
-            "forecast starts from the error of all held-out rows, so chance may separate the lines."
+            "forecast starts from the held-out error of the whole table, not from the observed "
+            "line, so the two lines may differ by chance."
         ),
         x=page.Axis("training rows", float(sizes[0]), float(expected_sizes[-1]), log=True),
         y=page.Axis("error, %", 0.0, min(100.0, 1.05 * highest)),
