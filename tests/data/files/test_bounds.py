@@ -30,7 +30,7 @@ class _Counted:
 def test_a_head_looks_at_no_more_than_the_longest_line(monkeypatch):
     endless = _Counted(b"x,y\n1,u\n", b"a" * (1 << 16))
     monkeypatch.setattr(contents, "pieces_in", endless)
-    with pytest.raises(InvalidInputError, match=r"endless\.csv: line 3 is longer than 32 MiB"):
+    with pytest.raises(InvalidInputError, match=r"endless\.csv: line 3 is longer than the limit of 32 MiB"):
         contents.head_of("endless.csv")
     assert endless.n_pieces <= contents.LONGEST_LINE // (1 << 16) + 2
 
@@ -56,7 +56,7 @@ def test_a_packed_line_without_an_end_is_refused_with_its_number(tmp_path):
         for _ in range(40):
             file.write(bytes(b"7" * (1 << 20)))
     assert path.stat().st_size < 1 << 20
-    with pytest.raises(InvalidInputError, match="line 32 is longer than 32 MiB"):
+    with pytest.raises(InvalidInputError, match="line 32 is longer than the limit of 32 MiB"):
         sf.summarize(path, target="y")
 
 

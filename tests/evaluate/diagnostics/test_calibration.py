@@ -104,7 +104,7 @@ def test_bad_input_is_refused_by_name():
         calibration(y, p[:, :2], [0, 1])
     with pytest.raises(InvalidParameterError, match="at least 19"):
         calibration(y, p, simulations=3)
-    with pytest.raises(InvalidParameterError, match="bins=0"):
+    with pytest.raises(InvalidParameterError, match="bins must be at least 1, got 0"):
         calibration(y, p, bins=0)
 
 
