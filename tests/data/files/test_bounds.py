@@ -30,7 +30,9 @@ class _Counted:
 def test_a_head_looks_at_no_more_than_the_longest_line(monkeypatch):
     endless = _Counted(b"x,y\n1,u\n", b"a" * (1 << 16))
     monkeypatch.setattr(contents, "pieces_in", endless)
-    with pytest.raises(InvalidInputError, match=r"endless\.csv: line 3 is longer than the limit of 32 MiB"):
+    with pytest.raises(
+        InvalidInputError, match=r"endless\.csv: line 3 is longer than the limit of 32 MiB"
+    ):
         contents.head_of("endless.csv")
     assert endless.n_pieces <= contents.LONGEST_LINE // (1 << 16) + 2
 
