@@ -437,11 +437,13 @@ def _histograms(findings: Findings, j: int, of_class: list[Floats]) -> page.Plot
         lines.append(
             page.Series(findings.class_names[k], "line", outline_x, outline_y, look=k)
         )
-    caption = f"{name}: share of the rows of each class in each bar."
+    caption = (
+        f"Histogram of {name}: the height of a bar is the share of the rows of its class."
+    )
     if bars.has_rows_beyond:
         caption = (
-            f"{name}: share of the rows of each class in each bar. The outermost bars also count "
-            "all rows beyond them."
+            f"Histogram of {name}: the height of a bar is the share of the rows of its class. The "
+            "outermost bars also count all rows beyond them."
         )
     return page.Plot(
         key=f"feature-{j}",

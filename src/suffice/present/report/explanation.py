@@ -331,13 +331,13 @@ def _effect_caption(findings: Findings, name: str) -> str:
     n_classes = len(findings.class_names)
     if n_classes == 2:
         return (
-            f"Effect of {name} on the posterior of class "
-            f"{findings.class_names[findings.positive]}, in percentage points relative to its "
-            "average, with the other columns unchanged (accumulated local effects)."
+            f"Change of the posterior of class {findings.class_names[findings.positive]} with "
+            f"{name}, in percentage points from the average of this posterior, while the other "
+            "columns stay unchanged (accumulated local effects)."
         )
     caption = (
-        f"Effect of {name} on the posteriors, in percentage points relative to their averages, "
-        "with the other columns unchanged (accumulated local effects)."
+        f"Change of each posterior with {name}, in percentage points from the average of this "
+        "posterior, while the other columns stay unchanged (accumulated local effects)."
     )
     if n_classes > MOST_MULTIPLES:
         return f"{caption} Shown are the {MOST_MULTIPLES} of {n_classes} classes that change most."
