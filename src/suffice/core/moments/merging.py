@@ -47,6 +47,8 @@ def merged(a: Moments, b: Moments, sign: float = 1.0) -> Moments:
         scatter=scatter,
         fourth=_merged_fourth(a, b, sign, shift, delta),
         log_slopes=_merged_log_slopes(a, b, sign),
+        # largest sums of squares before rows were forgotten; ``forgetting`` derives rounding errors
+        # from them
         peaks=_larger(a.peaks, b.peaks),
         exact=None,
         higher=merged_higher(a.higher, b.higher, sign),
