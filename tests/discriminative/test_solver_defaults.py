@@ -28,7 +28,9 @@ def test_a_solver_stops_where_its_docstring_says(rows_and_codes, problem, name):
     assert solver.default == expected
     text = " ".join(sf.LogisticRegression.__doc__.split())
     assert '100 for "newton", 10000 for "gd", else 1000' in text
-    assert 'The default is 1e-3 for "averaged-sgd", 0 for "sgd", and 1e-8 for all other' in text
+    assert (
+        'The default is 1e-3 for "averaged-sgd", 0 for "sgd", and 1e-8 for all other' in text
+    )
     # a few steps, of which each point is recorded with the start
     task = problem(*rows_and_codes(60, 2, 3), l2=1.0)
     solution = solver.solve(task, zero_start(task), Stopping(tol=-1.0, max_iter=3))

@@ -93,7 +93,9 @@ def test_heavy_tails_skew_and_correlation_are_found_and_named():
     heavy[y == "b"] = 2 + rng.standard_t(3, size=(300, 2))
     found = predictive_check(sf.QDA().fit(heavy, y), heavy, y, simulations=39)
     assert found.p_value == 0.05
-    assert "the distances of the rows of class 'b' from the class mean (p ≤ 0.025" in str(found)
+    assert "the distances of the rows of class 'b' from the class mean (p ≤ 0.025" in str(
+        found
+    )
     skew = X.copy()
     skew[y == "a", 1] = rng.exponential(size=300)
     found = predictive_check(sf.QDA().fit(skew, y), skew, y, simulations=99)

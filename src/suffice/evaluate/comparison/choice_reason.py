@@ -146,7 +146,7 @@ def _has_least(losses: RowLosses, recommendation: Recommendation) -> bool:
 
 
 def _rival(losses: RowLosses, recommendation: Recommendation) -> int | None:
-    """Return the other model with the fewest errors, if it makes no more than the chosen one."""
+    """Return the other model with the fewest errors, if the chosen model makes at least as many."""
     others = [
         m
         for m, name in enumerate(losses.names)

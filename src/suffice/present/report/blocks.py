@@ -1,4 +1,4 @@
-"""Blocks of a report: frozen values that every renderer can write."""
+"""Blocks of a report, from which every output format is written."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,12 +25,12 @@ class Paragraph:
     tone: Tone = "plain"
     figures: Mapping[str, float] = field(
         default_factory=dict
-    )  # the numbers in the text that no other field has
+    )  # numbers of the text for JSON, unless another block has them
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One number with its name and what it means."""
+    """A number with its name and a note on its meaning."""
 
     name: str
     value: float | str
@@ -40,7 +40,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The numbers that a reader looks for first."""
+    """A row of numbers that a reader looks for first."""
 
     kind: ClassVar[str] = "facts"
     items: tuple[Fact, ...]
@@ -48,31 +48,34 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class DataTable:
-    """A table with named columns; cells are raw values, formatted by the style of their column."""
+    """A table with named columns; each column has a style that formats its raw values."""
 
     kind: ClassVar[str] = "table"
     caption: str
     columns: tuple[str, ...]
-    styles: tuple[str, ...]  # keys of text.numbers.STYLES
+    styles: tuple[str, ...]  # style of each column, a key of ``text.numbers.STYLES``
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
-    marked: tuple[int, ...] = ()  # rows to highlight
-    linked: bool = False  # whether the first cell identifies a row that plots show, too
+    marked: tuple[int, ...] = ()  # positions of rows to highlight
+    # whether the first cell of a row is an id by which plots show the same row
+    linked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A number for each pair of classes: a count of confusions, or a distance."""
+    """A matrix with a number for each pair of classes: a count of rows, or a distance."""
 
     kind: ClassVar[str] = "matrix"
     caption: str
     classes: tuple[str, ...]
     counts: tuple[tuple[float, ...], ...]  # [truth][prediction]
     note: str = ""
-    distances: bool = False  # whether small numbers matter most
+    distances: bool = (
+        False  # whether the numbers are distances, of which small ones matter most
+    )
 
     def share(self, row: int, column: int) -> float:
-        """Return the share of the true class in a cell; for distances, the nearness."""
+        """Return the share of a row's total in a cell; for distances, a nearness from 0 to 1."""
         count = self.counts[row][column]
         if self.distances:
             farthest = max(map(max, self.counts)) or 1.0
@@ -83,7 +86,7 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """One line of ``Intervals``: a bar from zero, or a dot with its interval."""
+    """A line of ``Intervals``: a bar from zero, or a dot with an interval."""
 
     name: str
     value: float
@@ -94,7 +97,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """A table of named numbers with a bar, or a dot and its interval, in each row."""
+    """A table of named numbers, each drawn as a bar or as a dot with an interval."""
 
     kind: ClassVar[str] = "intervals"
     caption: str
@@ -104,7 +107,7 @@ class Intervals:
     note: str = ""
 
     def place(self, value: float) -> float:
-        """Return the position of a value, in percent of the width."""
+        """Return the position of a value along the axis, in percent of the width."""
         shown = [0.0]
         for item in self.items:
             shown.append(item.value)
@@ -128,13 +131,13 @@ class Equation:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis of a plot: its name and range."""
+    """The name and range of an axis of a plot."""
 
     name: str
     low: float
     high: float
     log: bool = False
-    percent: bool = False  # whether values are shares, shown in percent
+    percent: bool = False  # whether values are shares, which are shown in percent
     dates: bool = False  # whether values are days since 1970, which are shown as dates
 
     def place(self, value: float) -> float:
@@ -164,7 +167,7 @@ class Axis:
         )
 
     def _log_candidates(self) -> list[float]:
-        """Return 1, 2 and 5 times the powers of ten."""
+        """Return 1, 2 and 5 times the powers of ten that may be ticks of a logarithmic axis."""
         powers = 10.0 ** np.arange(-12, 13)
         return [float(v) for v in np.outer(powers, (1, 2, 5)).ravel()]
 
@@ -174,16 +177,16 @@ class Axis:
         return [float(v) for v in step * multiples]
 
     def _step(self) -> float:
-        """Return the smallest of 1, 2, 5 or 10 times a power of ten that gives at most 6 steps."""
+        """Return the smallest step, 1, 2, 5 or 10 times a power of ten, for at most 6 steps."""
         span = self.high - self.low or 1.0
         power = float(10.0 ** np.floor(np.log10(span / 6)))
         return next(m * power for m in (1, 2, 5, 10) if span / (m * power) <= 6)
 
     def _digits(self, labels: list[float]) -> int:
-        """Return the number of digits that distinguish adjacent labels."""
+        """Return the number of digits with which adjacent labels differ."""
         are_whole = all(label.is_integer() and abs(label) < 1e9 for label in labels)
         if self.log or are_whole:
-            return 4  # integers are written without decimals
+            return 4  # enough, because integers are written without decimals
         step = self._step()
         largest = max(-self.low, self.high, step)
         return max(4, 2 + int(np.log10(largest / step)))
@@ -191,22 +194,22 @@ class Axis:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
-    """Points of a plot: joined by a line, filled as a band, or drawn as dots."""
+    """Points of a plot, drawn as dots, joined by a line, or filled as a band."""
 
     name: str
     shape: Literal["line", "band", "dots", "guide", "labels"]
     x: Values  # (n,)
     y: Values  # (n,)
-    look: int = 0  # index of the colour and marker; −1 is the text colour
+    look: int = 0  # number of the colour and marker; −1 is the colour of text
     tips: tuple[str, ...] = ()  # tooltip of each point
-    rows: tuple[str, ...] = ()  # key of each point's row
-    marked: tuple[int, ...] = ()  # points to highlight
-    upper: Values = ()  # the other edge of a band
+    rows: tuple[str, ...] = ()  # id of the row of each point
+    marked: tuple[int, ...] = ()  # positions of points to highlight
+    upper: Values = ()  # y of the upper edge, for a band
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plot:
-    """A plot as numbers."""
+    """A plot, described by numbers."""
 
     kind: ClassVar[str] = "plot"
     key: str
@@ -216,11 +219,11 @@ class Plot:
     series: tuple[Series, ...]
 
     def across(self, value: float) -> str:
-        """Return the x position of a value in a drawing 440 wide."""
+        """Return the horizontal position of a value in a drawing 440 units wide."""
         return f"{54 + 374 * self.x.place(value):.1f}"
 
     def down(self, value: float) -> str:
-        """Return the y position of a value in a drawing 300 high, from the top."""
+        """Return the vertical position of a value, from the top of a drawing 300 units high."""
         return f"{256 - 248 * self.y.place(value):.1f}"
 
     def path(self, series: Series) -> str:
@@ -242,7 +245,7 @@ class Multiples:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Hits and false alarms, by the threshold on the posterior of the positive class."""
+    """Hits and false alarms for each threshold on the posterior of the positive class."""
 
     kind: ClassVar[str] = "thresholds"
     positive: str
@@ -253,11 +256,11 @@ class Thresholds:
     hits: tuple[float, ...]
     false_alarms: tuple[float, ...]
     start: int  # index of the threshold that is shown first
-    counted: str = "rows"  # "rows", or the weight of rows
+    counted: str = "rows"  # unit of hits and false alarms: "rows", or the weight of rows
 
     @property
     def precision(self) -> Axis:
-        """The axis of precision, up to the highest precision of any threshold."""
+        """The axis of precision, which ends at the highest precision of any threshold."""
         highest = 0.0
         for hits, false_alarms in zip(self.hits, self.false_alarms, strict=True):
             if hits:
@@ -287,9 +290,9 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A question about the model, and the answer."""
+    """A tested statement about the model, and the result of the test."""
 
-    subject: str  # what is tested: a sentence without its full stop
+    subject: str  # the tested statement: a sentence without its full stop
     question: str
     verdict: str
     answer: str
@@ -303,7 +306,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """A list of questions about the model."""
+    """A list of tested statements about the model."""
 
     kind: ClassVar[str] = "checks"
     items: tuple[Check, ...]
@@ -327,7 +330,7 @@ Block: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Blocks under a heading, and further blocks that a reader can unfold."""
+    """A section of the page: blocks under a heading, and folded blocks that can be opened."""
 
     key: str
     title: str

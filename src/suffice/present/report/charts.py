@@ -1,4 +1,4 @@
-"""Charts as numbers: thresholds, calibration, rows in a plane, features by class, distances."""
+"""Compute the charts of a report: thresholds, calibration, rows, features, distances."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -18,20 +18,20 @@ from suffice.present.report.documented_table import DocumentedTable
 from suffice.present.report.findings import Findings
 from suffice.typing import Codes, Floats
 
-MOST_POINTS = 800  # rows drawn in a plane, at most
-MOST_STEPS = 200  # points of a curve, at most
-MOST_BARS = 24  # bars of a histogram, at most
-FEWEST_BINS = 4  # points of a calibration curve, at least; fewer points show no shape
+MOST_POINTS = 800  # most rows drawn in a plane
+MOST_STEPS = 200  # most points of a curve
+MOST_BARS = 24  # most bars of a histogram
+FEWEST_BINS = 4  # least number of points of a calibration curve; fewer points show no shape
 NEARLY = 0.9  # a column with a larger correlation with a coordinate shows nothing new
 FEWEST_VALUES = 8  # a feature needs this many distinct values to be an axis
-MOST_HISTOGRAMS = 24  # columns with a histogram, at most
-MOST_LINES = 4  # classes in one chart, at most; with more, each class has its own chart
-MOST_MULTIPLES = 12  # classes with a chart of their own, at most
+MOST_HISTOGRAMS = 24  # most columns with a histogram
+MOST_LINES = 4  # most classes in one chart; with more classes, each has its own chart
+MOST_MULTIPLES = 12  # most classes that have their own charts
 FARTHEST = 100.0  # largest distance shown, in standard deviations within classes
 
 
 def threshold_chart(findings: Findings) -> page.Thresholds | None:
-    """Return hits and false alarms for each threshold on a posterior; None unless two classes."""
+    """Return hits and false alarms for each threshold; None unless there are two classes."""
     if findings.held_out.logs is None or len(findings.class_names) != 2:
         return None
     return _thresholds(findings)
@@ -48,7 +48,7 @@ def _thresholds(findings: Findings) -> page.Thresholds:
     last = len(curve.thresholds) - 1
     start = min(int(np.searchsorted(curve.thresholds, shown_first)), last)
     kept = np.unique([*_thinned(len(curve.thresholds)), *_least_cost_thresholds(curve), start])
-    # all thresholds up to the next posterior find the same rows; show the shortest one
+    # All thresholds up to the next posterior find the same rows. The shortest number is shown.
     thresholds = np.array([curve.short_threshold(i) for i in kept.tolist()])
     place_of_start = int(np.searchsorted(kept, start))
     thresholds[place_of_start] = min(curve.thresholds[start], shown_first)
@@ -70,7 +70,7 @@ def _thresholds(findings: Findings) -> page.Thresholds:
 def _least_cost_thresholds(curve: CostCurve) -> Codes:
     """Return the thresholds that are optimal for some costs of a miss and a false alarm.
 
-    They are the vertices of the lower left convex hull of (false alarms, misses).
+    These thresholds are the vertices of the lower left convex hull of (false alarms, misses).
     """
     hull: list[int] = []
     # from the last threshold (no false alarms) to the first (no misses)
@@ -92,7 +92,7 @@ def _turns_left(curve: CostCurve, first: int, second: int, third: int) -> bool:
 
 
 def calibration_chart(findings: Findings) -> page.Plot | None:
-    """Return observed frequency against posterior in bins of equal counts, with a 95 % band."""
+    """Return a plot of observed frequencies against posteriors, with a 95 % band."""
     held_out = findings.held_out
     if held_out.logs is None:
         return None
@@ -120,7 +120,7 @@ def calibration_chart(findings: Findings) -> page.Plot | None:
         bins=int(np.clip(len(stated) // 25, 3, 10)),
         equal_counts=True,
     )
-    n_points = len(np.unique(bins.stated.round(2)))  # points within 0.01 look like one
+    n_points = len(np.unique(bins.stated.round(2)))  # points closer than 0.01 look like one
     if n_points < FEWEST_BINS:
         return None
     high = min(1.0, 1.05 * float(max(bins.stated.max(), bins.high.max())))
@@ -152,14 +152,14 @@ def _calibration_tips(bins: Reliability, *, weighted: bool) -> tuple[str, ...]:
 
 
 def _thinned(n: int) -> Codes:
-    """Return at most ``MOST_STEPS`` of n positions, including the first and the last."""
+    """Return at most ``MOST_STEPS`` of n positions, among them the first and the last."""
     positions = np.linspace(0, n - 1, min(n, MOST_STEPS))
     return np.unique(positions.round().astype(np.intp))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowCharts:
-    """Plots of held-out rows: over discriminant coordinates, and over the two best features."""
+    """Plots of held-out rows over discriminant coordinates and over the two best features."""
 
     discriminant: page.Plot | None
     features: page.Plot | None
@@ -189,7 +189,7 @@ def _over_discriminant(
     drawn: Codes,
     axes: list[int],
 ) -> page.Plot | None:
-    """Return rows over two coordinates, or over a single one and the best other feature."""
+    """Return a plot over two coordinates, or over a single one and the best other feature."""
     if coordinates is None:
         return None
     if coordinates.shape[1] > 1:
@@ -210,7 +210,7 @@ def _over_discriminant(
 
 
 def _is_nearly(x: Floats, coordinate: Floats) -> bool:
-    """Whether rows plotted over both would lie close to a line."""
+    """Whether a feature and a coordinate are so correlated that rows lie close to a line."""
     spread = float(np.std(x) * np.std(coordinate))
     covariance = float(np.mean((x - np.mean(x)) * (coordinate - np.mean(coordinate))))
     return abs(covariance) > NEARLY * spread
@@ -235,9 +235,9 @@ def _over_features(findings: Findings, drawn: Codes, axes: list[int]) -> page.Pl
 
 
 def _split_in_halves(codes: Codes, n_classes: int) -> tuple[Codes, Codes]:
-    """Return rows to draw and rows to train on: alternate rows of each class.
+    """Return the rows to draw and the rows to train on, alternate rows of each class.
 
-    Of a large class only some rows are drawn.
+    Of a large class, only some rows are drawn.
     """
     order = np.argsort(codes, kind="stable")
     half = order[1::2]
@@ -256,7 +256,7 @@ def _discriminant_coordinates(
     drawn: Codes,
     others: Codes,
 ) -> Floats | None:
-    """Return discriminant coordinates of the drawn rows, fitted to the others; None if none."""
+    """Return discriminant coordinates of the drawn rows, fitted to ``others``, if possible."""
     table = findings.sample.table
     try:
         discriminant = LDA(shrinkage="oas").fit_moments(Moments.of_table(table.take(others)))
@@ -275,7 +275,7 @@ def _discriminant_plot(
     x_name: str,
     y_name: str,
 ) -> page.Plot:
-    """Return rows as dots; for many classes, pale dots with names at the class means."""
+    """Return a plot of rows as dots; with many classes, names stand at the class means."""
     series = _dots_by_class(findings, xy, rows)
     if findings.has_many_classes:
         caption = (
@@ -321,7 +321,7 @@ def _dots_by_class(findings: Findings, xy: Floats, rows: Codes) -> tuple[page.Se
 
 
 def _class_labels(findings: Findings, xy: Floats, rows: Codes) -> page.Series:
-    """Return names at the class means, as far as they do not overlap."""
+    """Return names at the class means, without names that would overlap."""
     truth = findings.held_out.truth[rows]
     shown = np.unique(truth)
     names = [findings.class_names[k] for k in shown]
@@ -338,7 +338,7 @@ def _class_labels(findings: Findings, xy: Floats, rows: Codes) -> page.Series:
 
 def _without_overlap(places: Floats, names: list[str]) -> Codes:
     """Return indices of names that do not overlap, preferring names far from the centre."""
-    # a drawing has room for about 46 letters per line and 15 lines
+    # a drawing has room for 15 lines of about 46 letters
     line_height = 1 / 15
     from_centre = np.square(places - places.mean(0)).sum(1)
     kept: list[int] = []
@@ -366,7 +366,7 @@ def _axis_of_feature(findings: Findings, name: str, values: Floats) -> page.Axis
 
 
 def distributions(findings: Findings) -> list[page.Block]:
-    """Return a plot of the classes for each numeric column: histograms, or shares of one value."""
+    """Return a plot for each numeric column: histograms by class, or shares of one value."""
     charts: list[page.Block] = []
     table = findings.sample.table
     for j in findings.ranked_features[:MOST_HISTOGRAMS].tolist():
@@ -406,7 +406,7 @@ def _small_histograms(findings: Findings, j: int, of_class: list[Floats]) -> pag
 def _shares_of_larger_value(findings: Findings, j: int, of_class: list[Floats]) -> page.Block:
     name = findings.sample.names[j]
     larger = max(x.max() for x in of_class if len(x))
-    # names of levels already contain "="
+    # the name of the indicator of a level already contains "="
     text = date_text(larger) if name in findings.sample.dates else number(larger)
     value = name if "=" in name else f"{name} = {text}"
     items = []
@@ -461,11 +461,11 @@ class _Bars:
 
 
 def _bars(of_class: list[Floats]) -> _Bars:
-    """Return bars with edges between integers that leave a few distant rows outside."""
+    """Return the bars of histograms, whose edges leave a few distant rows outside."""
     quantiles = np.array([np.quantile(x, (0, 0.02, 0.98, 1)) for x in of_class if len(x)])
     smallest, low = quantiles[:, :2].min(0)
     high, largest = quantiles[:, 2:].max(0)
-    # a few distant rows would squeeze all others into few bars
+    # with a few distant rows inside, all other rows would fall into few bars
     margin = (high - low) or np.inf
     start = max(smallest, low - margin)
     end = min(largest, high + margin)
@@ -479,8 +479,8 @@ def _bars(of_class: list[Floats]) -> _Bars:
 
 
 def distances(model: GaussianEstimator, x: Floats, sample: DocumentedTable) -> page.Plot:
-    """Return distances of rows (n, d) from their class mean against those expected of Gaussians."""
-    # the density of the rows that were already power-transformed
+    """Return a plot of distances from the class mean against those expected of Gaussian rows."""
+    # the rows are already power-transformed, so the density of transformed rows is needed
     density: Any = getattr(model.model_.density, "inner", model.model_.density)
     dots = []
     low = np.inf
@@ -514,13 +514,13 @@ def distances(model: GaussianEstimator, x: Floats, sample: DocumentedTable) -> p
 
 
 def _expected_distances(n: int, n_features: int) -> Floats:
-    """Return the quantiles of the χ distribution for n rows."""
+    """Return the expected distances of n Gaussian rows: quantiles of the χ distribution."""
     upper_tail = 1 - (np.arange(n) + 0.5) / n
     return np.asarray(np.sqrt(chdtri(n_features, upper_tail)))
 
 
 def class_distances(findings: Findings, order: Codes) -> page.Matrix | None:
-    """Return the distances between class means, in a given order, for many classes."""
+    """Return the distances between class means in the given order; None for few classes."""
     moments = findings.moments
     try:
         discriminant = LDA(shrinkage="oas").fit_moments(moments)

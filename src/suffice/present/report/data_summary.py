@@ -1,4 +1,4 @@
-"""The section on the data: columns, empty cells, classes, suspicious columns, separation."""
+"""The section on the data of a report."""
 
 import re
 from collections.abc import Sequence
@@ -27,12 +27,12 @@ from suffice.typing import Floats
 MOST_CLASSES = 12
 MOST_COLUMNS = 30
 MOST_FEATURES = 15
-MOST_CORRELATIONS = 12  # largest number of features in a table of correlations
-MOST_COORDINATES = 6  # largest number of discriminant coordinates
-MOST_PAIRS = 8  # largest number of collinear pairs of columns
-MOST_PATTERNS = 8  # largest number of patterns of empty cells
-MOST_EMPTY_COLUMNS = 10  # largest number of columns in a table of patterns
-COLLINEAR = 0.9  # correlations within classes above this are listed
+MOST_CORRELATIONS = 12  # most features in a table of correlations
+MOST_COORDINATES = 6  # most discriminant coordinates
+MOST_PAIRS = 8  # most collinear pairs of columns
+MOST_PATTERNS = 8  # most patterns of empty cells
+MOST_EMPTY_COLUMNS = 10  # most columns in a table of patterns
+COLLINEAR = 0.9  # larger correlations within classes are listed
 SCALES = (
     {"low", "medium", "middle", "high"},
     {"small", "medium", "large"},
@@ -121,7 +121,7 @@ def _note_on_constant_features(data: DocumentedTable) -> list[str]:
 
 
 def _with_empty_cells(data: DocumentedTable) -> list[Profile]:
-    """Return the columns with empty cells, those with the most first."""
+    """Return the columns with empty cells, sorted by their number of empty cells."""
     columns = [profile for profile in data.profiles if profile.empty.any()]
     return sorted(columns, key=lambda profile: -profile.empty.sum())
 
@@ -188,7 +188,7 @@ def _classes(data: DocumentedTable) -> page.Intervals | page.Paragraph:
 
 
 def _features_by_separation(findings: Findings) -> page.Intervals:
-    """Return the features, sorted by the share of their variance between the classes."""
+    """Return a chart of the features, sorted by the share of their variance between classes."""
     names = findings.data.names
     share_between = 1 - 1 / (1 + separation(findings.moments))
     shown = _first_of_many(findings.ranked_features.tolist(), MOST_FEATURES)
@@ -230,7 +230,7 @@ def _columns(data: DocumentedTable) -> page.DataTable:
 
 
 def _spread(profile: Profile) -> tuple[float | str, float, float | str, float | str]:
-    """Return mean, standard deviation, minimum and maximum; days for dates, NaN without values."""
+    """Return mean, standard deviation, minimum and maximum; NaN without values."""
     values = profile.values[~profile.empty]
     if profile.kind not in ("number", "date") or not len(values):
         return np.nan, np.nan, np.nan, np.nan
@@ -244,12 +244,12 @@ def _spread(profile: Profile) -> tuple[float | str, float, float | str, float | 
 
 
 def _first_of_many(items: Sequence[Item], most: int) -> Sequence[Item]:
-    """Return the first ``most`` items, or all if only a few more exist."""
+    """Return the first ``most`` items, or all items if there are only a few more."""
     return items if len(items) <= 1.2 * most else items[:most]
 
 
 def _patterns_of_empty_cells(data: DocumentedTable) -> list[page.Block]:
-    """Return the most frequent patterns of cells that are empty together."""
+    """Return a table of the most frequent patterns of empty cells in a row."""
     columns = _with_empty_cells(data)
     shown = columns[:MOST_EMPTY_COLUMNS]
     if len(shown) < 2:
@@ -276,7 +276,7 @@ def _patterns_of_empty_cells(data: DocumentedTable) -> list[page.Block]:
 
 
 def _correlations(findings: Findings) -> list[page.Block]:
-    """Return the within-class correlations of the features that separate the classes most."""
+    """Return a table of within-class correlations of the features that separate classes most."""
     moments = findings.moments
     if moments.storage == "diagonal" or findings.data.table.n_features < 2:
         return []
@@ -329,7 +329,7 @@ def _canonical_structure(findings: Findings) -> list[page.Block]:
 
 
 def _collinear_columns(data: DocumentedTable, moments: Moments) -> list[page.Block]:
-    """Return the pairs of columns with the largest within-class correlation."""
+    """Return a table of the pairs of columns with the largest within-class correlations."""
     if moments.storage == "diagonal" or data.table.n_features < 2:
         return []
     correlations = _within_correlations(moments)

@@ -1,4 +1,4 @@
-"""The labelled table of a report, with names and notes for the reader."""
+"""The labelled table of a report, with names, ids and notes."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
@@ -34,7 +34,7 @@ from suffice.typing import (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
-    """Name, kind and values of one column."""
+    """The name, kind and values of one original column."""
 
     name: str
     kind: str  # "number", "date", "category", or "not used: …"
@@ -43,7 +43,7 @@ class Profile:
     levels: tuple[str, ...] = ()
 
     def cell(self, row: int) -> float | str | None:
-        """Return the value of a row: a number, a level or a date; None if the cell is empty."""
+        """Return the cell of a row as a number, a level or a date; None if it is empty."""
         if self.empty[row] or self.kind.startswith("not used"):
             return None
         if self.levels:
@@ -60,21 +60,22 @@ class Profile:
 
 @dataclass(frozen=True, eq=False)
 class DocumentedTable:
-    """A labelled table with the names of data, target and rows, and notes for the reader."""
+    """A labelled table with the name of the data, the name of the target, and ids of rows."""
 
-    table: Table  # complete float64 numbers: categories as indicators, empty cells filled
+    # rows as complete float64 numbers, with indicators for categories and filled empty cells
+    table: Table
     ids: Labels  # id of each row  (n,)
     name: str = "data"  # name of the dataset
     target: str = "class"  # name of the label column
     id_name: str = "row"  # name of the ids
     notes: tuple[str, ...] = ()  # sentences on what was encoded or left out
     profiles: tuple[Profile, ...] = ()  # the original columns
-    # The original rows, if ``table`` is an encoding of them.
+    # The original rows, if ``table`` is an encoding of these rows.
     source: RowsLike | None = None
     groups: Codes | None = None  # group of each row  (n,)
     groups_name: str = "groups"  # name of the group column
     time: Codes | None = None  # rank of each row's time, if the user passed times  (n,)
-    # codes of the texts of some columns whose rare levels were merged when they were read  (n,)
+    # codes of the original texts, for columns whose rare levels were merged (n,)
     text_codes: Mapping[str, Codes] = field(default_factory=dict)
 
     @classmethod
@@ -92,7 +93,7 @@ class DocumentedTable:
         text_codes: Mapping[str, Codes] | None = None,
         dates: Sequence[str] = (),
     ) -> Self:
-        """Return a user's rows with positive weight, and all columns that are informative."""
+        """Return the rows with positive weight and the informative columns of a user's table."""
         if type(X).__module__.startswith("pyarrow"):
             X = pl.DataFrame(X)
         if isinstance(X, (list, tuple)):
@@ -147,7 +148,7 @@ class DocumentedTable:
 
     @property
     def named_rows(self) -> RowsLike:
-        """The rows in the form a fitted classifier reads, with named columns."""
+        """The rows with named columns, in the form that a fitted classifier reads."""
         return self.frame if self.source is None else self.source
 
     @property
@@ -155,7 +156,7 @@ class DocumentedTable:
         return tuple(map(str, getattr(self.source, "columns", self.names)))
 
     def identities(self, profile: Profile) -> Array:
-        """Return the values of a complete column; levels that were merged are distinct, (n,)."""
+        """Return the values of a complete column, as they were before levels were merged, (n,)."""
         if not profile.levels or self.source is None:
             return profile.values
         if profile.name in self.text_codes:
@@ -175,7 +176,7 @@ class DocumentedTable:
 
     @property
     def rows_are_numbered(self) -> bool:
-        """Whether ids are row numbers from 0, not a column or an index."""
+        """Whether the ids are row numbers from 0, rather than values of a column or an index."""
         is_whole = self.ids.dtype.kind in "iu"
         return self.id_name == "row" and is_whole and bool(self.ids.min() == 0)
 
@@ -186,7 +187,7 @@ class DocumentedTable:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """The features as a named frame."""
+        """The features as a frame with column names."""
         return pl.DataFrame(self.table.x, schema=list(self.names))
 
     def take(self, rows: Codes) -> Self:
@@ -206,12 +207,12 @@ class DocumentedTable:
         )
 
     def sampled(self, n_rows: int, seed: int) -> tuple[Self, Self | None]:
-        """Return all rows; or a seeded sample, and at most as many other rows."""
+        """Return all rows and None, or a random sample and at most as many other rows."""
         if self.table.n_rows <= n_rows:
             return self, None
         kept = stratified_sample(self.table.codes, n_rows, seed)
         if self.groups is not None:
-            # the other rows belong to the same groups, so errors on them would be too small
+            # other rows of the same groups would give too small an error
             return self.take(kept), None
         others = np.delete(np.arange(self.table.n_rows), kept)
         drawn = np.random.default_rng(seed).permutation(others)[:n_rows]
@@ -237,7 +238,7 @@ def _profiles(table: Table, names: Sequence[str], dates: Set[str]) -> tuple[Prof
     levels = iter(())
     if schema is not None and table.indicators is not None:
         levels = iter(table.indicators.T[len(schema.filled) :])
-    # shared by all columns without empty cells, to save memory
+    # one array for all columns without empty cells, which saves memory
     nothing_empty = np.zeros(table.n_rows, bool)
     profiles = []
     for column in columns:

@@ -1,4 +1,4 @@
-"""How the chosen model decides: importance, effects, rows in a plane, its equation."""
+"""The section on how the chosen model decides."""
 
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -21,31 +21,31 @@ from suffice.present.report.effects import ExplainedModel, local_effects, log_po
 from suffice.present.report.findings import Findings
 from suffice.typing import Codes, Floats
 
-MOST_EFFECTS = 4  # largest number of columns with an effect
-MOST_OPEN_EFFECTS = 2  # largest number of charts of effects that are not folded
-MOST_ROWS = 500  # largest number of rows used for an effect
-MOST_NAMES = 5  # largest number of columns named in the first sentence
-MOST_LEVELS = 8  # largest number of levels shown of a categorical column
-MOST_LEVELS_OF_TREE = 5  # largest number of levels of a tree that are written out
+MOST_EFFECTS = 4  # most columns with an effect
+MOST_OPEN_EFFECTS = 2  # most charts of effects that are not folded
+MOST_ROWS = 500  # most rows used for an effect
+MOST_NAMES = 5  # most columns named in the first sentence
+MOST_LEVELS = 8  # most levels shown of a categorical column
+MOST_LEVELS_OF_TREE = 5  # most levels of a tree that are written out
 FEWEST_VALUES = 4  # with fewer distinct values, a column is not drawn as a curve
-MOST_AVERAGED = 6  # largest number of settings of an average that are shown
-MOST_PAIRS = 3  # largest number of pairs of classes whose boundary is written out
-MOST_LINEAR_FEATURES = 6  # largest number of features of a linear boundary that is written out
-# largest number of features of a quadratic boundary that is written out
+MOST_AVERAGED = 6  # most settings of an average that are shown
+MOST_PAIRS = 3  # most pairs of classes whose boundary is written out
+MOST_LINEAR_FEATURES = 6  # most features of a linear boundary that is written out
+# most features of a quadratic boundary that is written out
 MOST_QUADRATIC_FEATURES = 2
-MOST_COEFFICIENTS = 20  # largest number of rows of the table of coefficients
-MOST_OPEN_IMPORTANCES = 8  # largest number of columns whose importance is not folded
-MOST_FEATURES = 15  # largest number of rows of a table of parameters
-MOST_CLASSES = 9  # largest number of columns of a table of parameters
+MOST_COEFFICIENTS = 20  # most rows of the table of coefficients
+MOST_OPEN_IMPORTANCES = 8  # most columns whose importance is not folded
+MOST_FEATURES = 15  # most rows of a table of parameters
+MOST_CLASSES = 9  # most columns of a table of parameters
 
 
 def explanation(findings: Findings) -> page.Section:
     """Return the section that explains the chosen model."""
     effect_charts = effects(findings)
-    # with many classes, each has small plots, which need more room than the open part has
+    # with many classes, each class has a small plot, for which the open part has no room
     n_open_effects = 0 if len(findings.class_names) > MOST_LINES else MOST_OPEN_EFFECTS
     if not all(isinstance(block, page.Plot) for block in effect_charts[:n_open_effects]):
-        n_open_effects = 1  # a table does not fit next to a chart
+        n_open_effects = 1  # there is no room for a chart and a table side by side
     blocks = [*importance(findings), *effect_charts[:n_open_effects]]
     more_columns = importance_of_more_columns(findings)
     details = [*more_columns, *effect_charts[n_open_effects:]]
@@ -81,7 +81,7 @@ def _name_of_parameters(findings: Findings) -> str:
 
 
 def first_picture(findings: Findings) -> page.Plot | None:
-    """Return the first picture of the page: held-out rows, with misclassified ones outlined."""
+    """Return the first picture of the page: held-out rows, with outlines of misclassified rows."""
     if findings.sample.source is None and findings.sample.table.n_features == 1:
         return _posterior_over_only_feature(findings)
     return RowCharts.of(findings).discriminant
@@ -105,7 +105,7 @@ LOSSES = {
 
 
 def importance(findings: Findings) -> list[page.Block]:
-    """Return blocks on which columns the chosen model needs."""
+    """Return blocks that show which columns the chosen model needs."""
     if findings.fast and not findings.importance:
         left_out = (
             "This page is a first look: it leaves out importance, effects, the learning curve and "
@@ -145,7 +145,7 @@ def importance(findings: Findings) -> list[page.Block]:
 
 
 def importance_of_more_columns(findings: Findings) -> list[page.Block]:
-    """Return the chart with more columns, if ``importance`` returns one of the first columns."""
+    """Return a chart of more columns, if ``importance`` returns only the first columns."""
     is_drawn = any(column.low > 0 for column in findings.importance)
     if not is_drawn or len(findings.importance) <= MOST_OPEN_IMPORTANCES:
         return []
@@ -155,7 +155,7 @@ def importance_of_more_columns(findings: Findings) -> list[page.Block]:
 
 
 def _importance_chart(findings: Findings, caption: str, n_columns: int) -> page.Intervals:
-    """Return the importance of the first columns, with intervals."""
+    """Return a chart of the importance of the first columns, with intervals."""
     loss = LOSSES[findings.importance[0].loss]
     items = [
         page.Interval(column.feature, column.mean, low=column.low, high=column.high)
@@ -194,7 +194,7 @@ def _importance_note(findings: Findings, n_shown: int) -> str:
 
 
 def effects(findings: Findings) -> list[page.Block]:
-    """Return blocks on how the posterior changes with the most important columns."""
+    """Return blocks that show how posteriors change with the most important columns."""
     has_one_feature = findings.sample.source is None and findings.sample.table.n_features == 1
     if has_one_feature:
         return []  # the first picture shows the posterior itself
@@ -204,7 +204,7 @@ def effects(findings: Findings) -> list[page.Block]:
 
 
 def _posterior_over_only_feature(findings: Findings) -> page.Plot | None:
-    """Return the posterior over the only feature; for two classes also the rows, at 0 and 1."""
+    """Return a plot of the posterior over the only feature; two classes have rows at 0 and 1."""
     x = findings.sample.table.x[:, 0]
     name = findings.sample.names[0]
     grid = np.linspace(x.min(), x.max(), 121)
@@ -240,7 +240,7 @@ def _posterior_over_only_feature(findings: Findings) -> page.Plot | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Curves:
-    """Curves over one column, one for each class: posteriors, or effects on them."""
+    """Curves of posteriors, or of effects on posteriors, over one column, one for each class."""
 
     column: int
     name: str
@@ -262,7 +262,7 @@ def _effects_of_columns(findings: Findings) -> list[page.Block]:
         effect = _effect_of_column(findings, positions[name])
         if effect is None:
             continue
-        # posteriors change by at most 1, so larger effects were accumulated far from the rows
+        # posteriors change by at most 1, so larger effects are artefacts of accumulation
         if float(np.ptp(effect.values, axis=0).max()) > 1:
             notes.append(page.Paragraph(_no_effect_alone(name), "note"))
         else:
@@ -314,7 +314,7 @@ def _no_effect_alone(name: str) -> str:
 
 def _effect_of_column(findings: Findings, j: int) -> _Curves | None:
     profile = findings.sample.profiles[j]
-    # rows sorted by class and taken at equal steps represent all classes
+    # equal steps through the rows sorted by class give a sample with all classes
     by_class = np.argsort(findings.sample.table.codes, kind="stable")
     observed = by_class[~profile.empty[by_class]]
     step = max(1, int(np.ceil(len(observed) / MOST_ROWS)))
@@ -345,7 +345,7 @@ def _effect_caption(findings: Findings, name: str) -> str:
 
 
 def _shown_classes(findings: Findings, curves: _Curves) -> list[int]:
-    """Return the positive class of two, or the classes whose curves vary most."""
+    """Return the classes to draw: the positive one of two, or those whose curves vary most."""
     if len(findings.class_names) == 2:
         return [findings.positive]
     movement = np.ptp(curves.values, axis=0)
@@ -393,7 +393,7 @@ def _curves_plot(
 
 
 def posterior_by_level(findings: Findings, column: Profile) -> page.DataTable:
-    """Return the average posterior per level; for two classes also the observed share."""
+    """Return a table of the average posterior per level; for two classes, with observed shares."""
     code_of_empty = len(column.levels) if column.levels else np.nan
     values = np.where(column.empty, code_of_empty, column.values)
     levels, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
@@ -505,14 +505,14 @@ def _rules_of_tree(findings: Findings) -> page.Code | None:
 
 
 def _is_explained_by_coefficients(findings: Findings) -> bool:
-    """Whether the model is linear and has no density, whose parameters would say more."""
+    """Whether the model is linear without a density, so that coefficients explain it best."""
     return findings.gaussian is None and hasattr(core(findings.estimator), "coef_")
 
 
 def _coefficients(findings: Findings) -> page.DataTable | None:
-    """Return the coefficients of a linear model without densities, the most important first.
+    """Return a table of the coefficients of a linear model without densities.
 
-    Importance is the largest coefficient of a feature times its standard deviation.
+    Features are sorted by their largest coefficient times their standard deviation.
     """
     fitted = findings.estimator
     model: Any = core(fitted)  # the last step of a pipeline
@@ -556,7 +556,7 @@ class _LinearFeatures:
 
     names: tuple[str, ...]  # (d,)
     scales: Floats  # standard deviations over the evaluated rows; 1 if unknown  (d,)
-    are_scaled: bool = False  # whether an earlier step changes units
+    are_scaled: bool = False  # whether an earlier step of the pipeline changes units
 
 
 def _features_of_coefficients(findings: Findings, model: Any) -> _LinearFeatures:
@@ -584,7 +584,7 @@ def _score_names(classes: tuple[str, ...], n_scores: int) -> tuple[str, ...]:
 
 
 def model_in_words(findings: Findings) -> str:
-    """Return a description of the Gaussian model, by its fitted covariances."""
+    """Return a sentence that describes the Gaussian model by its fitted covariances."""
     model = findings.gaussian
     density = model.model_.density
     sentences = [f"{findings.name} fits one Gaussian to each class."]
@@ -613,14 +613,14 @@ def model_in_words(findings: Findings) -> str:
 
 
 def _is_diagonal(covariances: Floats) -> bool:
-    """Whether covariances of two or more features, (d, d) or (K, d, d), are diagonal."""
+    """Whether covariances (d, d) or (K, d, d) are diagonal, with at least two features."""
     n_features = covariances.shape[-1]
     off_diagonal = covariances * (1 - np.eye(n_features))
     return n_features > 1 and not np.any(off_diagonal)
 
 
 def _regularisation(model: GaussianEstimator) -> list[str]:
-    """Return a description of the settings that regularise a Gaussian classifier."""
+    """Return phrases on the settings that regularise a Gaussian classifier."""
     settings = model.settings_
     words = []
     if isinstance(settings.pooling, (int, float)):
@@ -674,7 +674,7 @@ def _averaged_model(findings: Findings) -> list[page.Block]:
 
 
 def _score(model: GaussianEstimator) -> tuple[str, ...]:
-    """Return the score of a Gaussian classifier, its posterior, and the meaning of symbols."""
+    """Return lines with the score and the posterior of a Gaussian classifier, and the symbols."""
     density = model.model_.density
     is_transformed = model.moments_.power is not None
     z = "z" if is_transformed else "x"
@@ -697,7 +697,7 @@ def _score(model: GaussianEstimator) -> tuple[str, ...]:
 def _boundaries(model: Any, *, is_linear: bool) -> list[page.Block]:
     """Return the boundary between each pair of classes, unless there are many pairs.
 
-    As in the table of coefficients, positive values favour the later class.
+    Positive values favour the later class, as in the table of coefficients.
     """
     classes = model.classes_.tolist()
     pairs = list(combinations(classes, 2))
@@ -751,7 +751,7 @@ def _means_table(findings: Findings, order: Codes, note_on_order: str) -> page.D
     body = [("prior", *model.priors_.tolist())]
     for j in order:
         feature = findings.data.names[j]
-        # a feature that is not a column is the indicator of a level
+        # a feature that is not a column is the indicator of a level, whose mean is a share
         name = f"mean of {feature}" if feature in columns else f"share of {feature}"
         body.append((name, *means[:, j].tolist()))
     is_complete = len(order) == findings.data.table.n_features
