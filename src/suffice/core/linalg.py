@@ -97,6 +97,25 @@ def cholesky_in_place(matrix: Floats) -> Floats:
     return np.asarray(upper.T)
 
 
+def smallest_eigenvalue(factor: Floats) -> float:
+    """Return an estimate of 1 / |A⁻¹|₁ for A = L Lᵀ, which is at most the smallest eigenvalue.
+
+    The estimate can exceed the exact value, seldom by more than a factor of three (Higham 1988).
+    """
+    reciprocal, _ = lapack.dpocon(factor.T, 1.0, uplo="U")
+    return float(reciprocal)
+
+
+def contrasts(z: Floats, u: Floats) -> Floats:
+    """Return T with TᵀT = ZᵀZ and one row fewer than Z, where uᵀZ = 0 and u > 0; overwrites Z."""
+    # a Householder reflection takes u to the last axis, and Z to rows of which the last is zero:
+    # tᵢ = zᵢ − uᵢ / (|u| + uₙ) zₙ
+    share = u[:-1] / (np.linalg.norm(u) + u[-1])
+    t = z[:-1]
+    t -= np.outer(share, z[-1])
+    return t
+
+
 def inverse_lower(factor: Floats) -> Floats:
     """Return L⁻¹ for a lower triangular L, stored with zeros in its upper triangle."""
     inverse, info = lapack.dtrtri(factor, lower=1)

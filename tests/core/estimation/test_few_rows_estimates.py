@@ -10,12 +10,19 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import StratifiedKFold
 
 import suffice as sf
-from suffice.core.estimation.few_rows_estimates import FewRows, GroupGram
+from suffice.core.estimation.few_rows_estimates import (
+    FewRows,
+    FilledReference,
+    GroupGram,
+    TiedContrasts,
+)
 from suffice.core.estimation.settings import Settings
+from suffice.core.linalg import smallest_eigenvalue
 from suffice.core.model.few_rows_covariance import (
     LowRankCovariance,
     NestedCovariance,
     ShrunkRowsCovariance,
+    UnshrunkRowsCovariance,
 )
 from suffice.errors import (
     DegenerateDataWarning,
@@ -73,7 +80,12 @@ def test_models_of_rows_equal_those_of_dense_sums(model, weighted):
     dense = fitted(model, sf.Moments.of(X, y, w, storage="per-class", fourth=True))
     new_rows, _, _ = wide_table(2, n_rows=7)
     kinds = {type(covariance) for covariance in few.model_.density.covariances}
-    assert kinds <= {LowRankCovariance, NestedCovariance, ShrunkRowsCovariance}
+    assert kinds <= {
+        LowRankCovariance,
+        NestedCovariance,
+        ShrunkRowsCovariance,
+        UnshrunkRowsCovariance,
+    }
     a = few.model_.class_log_density(new_rows)
     assert_close(a, dense.model_.class_log_density(new_rows))
     assert_close(few.predict_log_proba(new_rows), dense.predict_log_proba(new_rows), 1e-8)
@@ -391,3 +403,176 @@ def test_a_class_whose_rows_are_all_forgotten_has_a_covariance(model):
     never_seen = sf.Moments.of(X[~is_last], y[~is_last], storage="rows")
     a = fitted(model, left).predict_log_proba(X)
     assert_close(a[:, :2], fitted(model, never_seen).predict_log_proba(X))
+
+
+def tied_few_rows(X, y, w=None, divisor="mle"):
+    """Return the rows of classes that share one covariance."""
+    moments = sf.Moments.of(X, y, w, storage="rows")
+    how = Settings(divisor=divisor).regularisation
+    return FewRows.of(moments, np.zeros(moments.n_classes, np.intp), how)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4).filter(lambda n: max(n) > 1),
+    divisor=st.sampled_from(["mle", "unbiased"]),
+    weighted=st.booleans(),
+)
+def test_a_factor_of_contrasts_gives_the_covariance_of_the_eigendecomposition(
+    seed, sizes, divisor, weighted
+):
+    rng = np.random.default_rng(seed)
+    n, d = sum(sizes), 60
+    y = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    units = np.exp(rng.normal(size=d))
+    X = units * (rng.normal(size=(n, d)) + rng.normal(size=(len(sizes), d))[y] + 20)
+    X[:, 7] = 3.0
+    w = rng.uniform(1.0, 3.0, n) if weighted else None
+    few = tied_few_rows(X, y, w, divisor)
+    a, rank = TiedContrasts.of(few).filled(0)
+    b, rank_by_eigenvalues = FilledReference.of(few).filled(0)
+    assert rank == rank_by_eigenvalues == n - len(sizes)
+    assert a.log_det == pytest.approx(b.log_det, rel=1e-9)
+    x = np.vstack([few.stacked, units * rng.normal(size=(5, d))])
+    assert_close(a.dense(), b.dense())
+    assert_close(a.dense_precision(), b.dense_precision())
+    assert_close(a.variances(), b.variances())
+    assert_close(a.precision_diagonal(), b.precision_diagonal())
+    assert_close(a.squared_distances(x), b.squared_distances(x))
+    assert_close(a.precision_times(x), b.precision_times(x))
+    assert_close(np.square(a.whiten(x)).sum(1), b.squared_distances(x))
+    assert_close(a.whiten_transposed(a.whiten(x)), b.precision_times(x))
+    assert_close(a.colorize(a.whiten(x)), x)
+    root = a.colorize(np.eye(d))  # the covariance of samples
+    assert_close(root.T @ root, b.dense())
+    observed = np.array([0, 3, 7, 40])
+    assert_close(a.marginal(observed).dense(), b.marginal(observed).dense())
+    # along the rows, the inverse is the pseudo-inverse in units of total standard deviations
+    z = few.stacked[: few.n_rows] / a.scale
+    within = (few.row_weights[:, None] * z).T @ z / few.divisor(0)
+    along = np.einsum("ni,ij,nj->n", z, np.linalg.pinv(within, hermitian=True, rcond=1e-10), z)
+    assert_close(a.squared_distances(few.stacked[: few.n_rows]), along)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4),
+    weighted=st.booleans(),
+)
+def test_contrasts_have_the_scatter_of_the_rows_and_a_row_fewer_for_each_class(
+    seed, sizes, weighted
+):
+    rng = np.random.default_rng(seed)
+    n = sum(sizes)
+    y = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    w = rng.uniform(1e-6, 2.0, n) if weighted else None
+    scatter = sf.Moments.of(rng.normal(size=(n, 30)) + 5, y, w, storage="rows").scatter
+    contrasts = scatter.contrasts(out=np.empty((n, 30)))
+    assert len(contrasts) == n - len(sizes)
+    np.testing.assert_allclose(contrasts.T @ contrasts, scatter.pooled(), atol=1e-12)
+
+
+@pytest.mark.parametrize("divisor", ["mle", "unbiased", "averaged"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_models_by_a_factor_equal_those_by_eigenvalues(
+    divisor, weighted, monkeypatch, tmp_path
+):
+    X, y, w = wide_table(23, n_rows=30, n_features=100, weighted=weighted)
+    moments = sf.Moments.of(X, y, w, storage="rows")
+    new_rows, _, _ = wide_table(24, n_rows=7, n_features=100)
+    model = sf.LDA(divisor=divisor)
+    a = fitted(model, moments)
+    assert isinstance(a.model_.density.covariances[0], UnshrunkRowsCovariance)
+    with monkeypatch.context() as patch:
+        patch.setattr(TiedContrasts, "of", lambda few: None)
+        b = fitted(model, moments)
+    assert isinstance(b.model_.density.covariances[0], LowRankCovariance)
+    for x in (X, new_rows):
+        assert_close(a.model_.class_log_density(x), b.model_.class_log_density(x))
+        assert_close(a.decision_function(x), b.decision_function(x))
+        assert_close(a.transform(x), b.transform(x))
+        assert_close(a.boundary(0, 1).evaluate(x), b.boundary(0, 1).evaluate(x))
+    incomplete = new_rows.copy()
+    incomplete[:, ::2] = np.nan
+    assert_close(
+        a.model_.class_log_density(incomplete), b.model_.class_log_density(incomplete)
+    )
+    a.save(tmp_path / "a.suffice")
+    with pytest.warns(DegenerateDataWarning, match="rank 27"):
+        loaded = sf.load(tmp_path / "a.suffice")
+    assert_close(loaded.predict_log_proba(new_rows), b.predict_log_proba(new_rows), 1e-8)
+
+
+def dependent_table(kind, n_features=100):
+    """Return rows that are linearly dependent, or nearly, beyond what their class means imply."""
+    X, y, _ = wide_table(25, n_rows=30, n_features=n_features)
+    if kind == "identical rows":
+        X[3] = X[0]
+    elif kind == "collinear rows":
+        X[9] = 0.3 * X[3] + 0.7 * X[6]  # of one class, so the contrasts are dependent
+        X[12] = X[0] + X[3] - X[6]
+    elif kind == "nearly identical rows":
+        X[3] = X[0] + 1e-7 * X[3]
+    elif kind == "equal means":
+        X[y == 1] += X[y == 0].mean(0) - X[y == 1].mean(0)
+    elif kind == "no variance within classes":
+        X = X[y]
+    return X, y
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "identical rows",
+        "collinear rows",
+        "nearly identical rows",
+        "equal means",
+        "no variance within classes",
+    ],
+)
+def test_linearly_dependent_rows_need_eigenvalues(kind):
+    X, y = dependent_table(kind)
+    assert TiedContrasts.of(tied_few_rows(X, y)) is None
+    few = fitted(sf.LDA(), sf.Moments.of(X, y, storage="rows"))
+    assert isinstance(few.model_.density.covariances[0], LowRankCovariance)
+    dense = fitted(sf.LDA(), sf.Moments.of(X, y, storage="per-class"))
+    a = few.model_.class_log_density(X)
+    assert np.isfinite(a).all()
+    if kind != "nearly identical rows":  # a dense scatter resolves fewer digits
+        assert_close(a, dense.model_.class_log_density(X), 1e-6)
+
+
+def test_rows_of_one_class_each_need_eigenvalues():
+    X, _, _ = wide_table(26, n_rows=3)
+    assert TiedContrasts.of(tied_few_rows(X, np.arange(3))) is None
+
+
+def test_identical_rows_are_said_to_lower_the_rank():
+    X, y = dependent_table("identical rows", n_features=700)
+    with pytest.warns(DegenerateDataWarning, match="rank 26 instead of 700: .*fewer rows"):
+        sf.LDA().fit(X, y)
+
+
+def test_samples_without_shrinkage_have_the_covariance_of_the_model():
+    X, y, _ = wide_table(27)
+    model = fitted(sf.LDA(), sf.Moments.of(X, y, storage="rows"))
+    covariance = model.model_.density.covariances[0]
+    assert isinstance(covariance, UnshrunkRowsCovariance)
+    sample, codes = model.sample(20_000, random_state=0)
+    whitened = covariance.whiten(sample - model.means_[codes])
+    assert np.abs(whitened.T @ whitened / len(sample) - np.eye(40)).max() < 0.05
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 12), decay=st.floats(0.0, 4.0))
+@settings(max_examples=40, deadline=None)
+def test_the_smallest_eigenvalue_of_a_factor_is_near_that_of_its_matrix(seed, n, decay):
+    rng = np.random.default_rng(seed)
+    q, _ = np.linalg.qr(rng.normal(size=(n, n)))
+    matrix = (q * np.exp(-decay * np.arange(n))) @ q.T
+    matrix = (matrix + matrix.T) / 2 + 1e-8 * np.eye(n)
+    least = np.linalg.eigvalsh(matrix)[0]
+    estimate = smallest_eigenvalue(np.linalg.cholesky(matrix))
+    # |A⁻¹|₂ ≤ |A⁻¹|₁ ≤ √n |A⁻¹|₂
+    assert least / np.sqrt(n) * 0.999 < estimate < 10 * least

@@ -9,6 +9,7 @@ from suffice.core.model.few_rows_covariance import (
     LowRankCovariance,
     NestedCovariance,
     ShrunkRowsCovariance,
+    UnshrunkRowsCovariance,
 )
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.student import StudentModel, StudentTail
@@ -43,6 +44,19 @@ def shrunk_rows(gamma):
     return covariance, SCALE[:, None] * sigma * SCALE
 
 
+def unshrunk_rows(rank, variance_apart):
+    """Return the covariance of three rows of which ``rank`` vary, and its dense matrix."""
+    z = rng.normal(size=(3, D))
+    covariance = UnshrunkRowsCovariance(
+        SCALE, z, np.linalg.cholesky(z @ z.T), rank, variance_apart
+    )
+    within = z[:rank]
+    inside = np.linalg.pinv(within) @ within
+    spanned = np.linalg.pinv(z) @ z
+    s = within.T @ within + variance_apart * (spanned - inside) + np.eye(D) - spanned
+    return covariance, SCALE[:, None] * s * SCALE
+
+
 def dense_of(low):
     v = (low.combinations @ low.rows / low.scale) / np.sqrt(low.squares)[:, None]
     between = low.base * np.eye(D) + v.T @ np.diag(low.eigenvalues - low.base) @ v
@@ -56,6 +70,8 @@ KINDS = {
     "full": (FullCovariance.of(SQUARE @ SQUARE.T), SQUARE @ SQUARE.T),
     "diagonal": (DiagonalCovariance(SCALE), np.diag(SCALE**2)),
     "shrunk rows": shrunk_rows(0.3),
+    "unshrunk rows": unshrunk_rows(2, 0.2),
+    "unshrunk rows of one class": unshrunk_rows(3, 0.2),
     "low rank": (OUTER, dense_of(OUTER)),
     "nested": (NestedCovariance(OUTER, INNER), ROOT.T @ dense_of(INNER) @ ROOT),
 }

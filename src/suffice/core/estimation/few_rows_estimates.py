@@ -7,6 +7,7 @@ inverse from the Gram matrix G = Z Zᵀ. The letters are the same in both files.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -20,12 +21,22 @@ from suffice.core.estimation.divisors import divided, divisors
 from suffice.core.estimation.groups import GroupScatter, diagonal_groups
 from suffice.core.estimation.regularisation import Regularisation, pooled_groups
 from suffice.core.estimation.shrinkage import ledoit_wolf_rule, oas_rule
-from suffice.core.linalg import EPS, rank_tolerance, resolved, symmetric_eigen, unit_scale
+from suffice.core.linalg import (
+    EPS,
+    cholesky_in_place,
+    contrasts,
+    rank_tolerance,
+    resolved,
+    smallest_eigenvalue,
+    symmetric_eigen,
+    unit_scale,
+)
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.few_rows_covariance import (
     LowRankCovariance,
     NestedCovariance,
     ShrunkRowsCovariance,
+    UnshrunkRowsCovariance,
 )
 from suffice.core.moments import Moments
 from suffice.core.moments.scatter_as_rows import RowScatter
@@ -35,14 +46,14 @@ from suffice.typing import Codes, Floats
 _FEATURES_AT_A_TIME = 1_024
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class FewRows:
     """The centred rows of all classes, and the weight of each row in the covariance of a group."""
 
     moments: Moments
     group_of: Codes  # group of each class  (K,)
     regularisation: Regularisation
-    stacked: Floats  # x − μ_k of the r rows, followed by μ_k − μ of the classes  (r + K, d)
+    scatter: RowScatter
     row_weights: Floats  # w  (r,)
     group_of_row: Codes  # (r,)
     # sums of squares of each group, mixed with those of all groups by ``pooling``
@@ -54,22 +65,26 @@ class FewRows:
         """Return the centred rows and the sums of squares of each group."""
         scatter = moments.scatter
         assert isinstance(scatter, RowScatter)
-        n_rows = len(scatter.rows)
-        stacked = np.empty((n_rows + moments.n_classes, moments.n_features))
-        centred = scatter.centred(out=stacked)
-        stacked[n_rows:] = moments.centred_means
         groups = pooled_groups(diagonal_groups(moments, group_of), regularisation.pooling)
         variances = divided(groups, unbiased=regularisation.unbiased)
         return cls(
             moments=moments,
             group_of=group_of,
             regularisation=regularisation,
-            stacked=stacked,
-            row_weights=centred.weights,
-            group_of_row=group_of[centred.codes],
+            scatter=scatter,
+            row_weights=scatter.row_weights,
+            group_of_row=group_of[scatter.codes],
             groups=groups,
             variances=resolved_variances(variances, moments, group_of),
         )
+
+    @cached_property
+    def stacked(self) -> Floats:
+        """The r rows x − μ_k, followed by μ_k − μ of the classes, (r + K, d)."""
+        stacked = np.empty((self.n_rows + self.moments.n_classes, self.moments.n_features))
+        self.scatter.centred(out=stacked)
+        stacked[self.n_rows :] = self.moments.centred_means
+        return stacked
 
     @property
     def n_rows(self) -> int:
@@ -215,7 +230,7 @@ def few_rows_covariances(
     few = FewRows.of(moments, group_of, regularisation)
     covariances: list[Covariance] = []
     deficient: list[RankDeficiency] = []
-    reference: FilledReference | None = None
+    reference: TiedContrasts | FilledReference | None = None
     for g in range(len(few.groups.weights)):
         gamma = 0.0
         if regularisation.shrinkage.fixed != 0:
@@ -227,7 +242,7 @@ def few_rows_covariances(
                 deficient.append(RankDeficiency(g, few.variances[g]))
             continue
         if reference is None:
-            reference = FilledReference.of(few)
+            reference = _reference(few)
         filled, rank = reference.filled(g)
         covariances.append(filled)
         deficient.append(RankDeficiency(g, few.variances[g], rank=rank))
@@ -244,7 +259,7 @@ def few_rows_covariance_path(
     few = FewRows.of(moments, group_of, regularisation)
     groups = range(len(few.groups.weights))
     spectra = [GroupGram.of(few, g).spectrum() for g in groups] if np.any(gammas > 0) else []
-    reference = FilledReference.of(few) if np.any(gammas == 0) else None
+    reference = _reference(few) if np.any(gammas == 0) else None
     path: list[list[Covariance]] = []
     for gamma in gammas.tolist():
         if gamma > 0:
@@ -253,6 +268,49 @@ def few_rows_covariance_path(
             assert reference is not None
             path.append([reference.filled(g)[0] for g in groups])
     return path
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TiedContrasts:
+    """The covariance that all classes share, from a Cholesky factor of linearly independent rows.
+
+    It equals the covariance of ``FilledReference``, which needs an eigendecomposition.
+    """
+
+    covariance: UnshrunkRowsCovariance
+
+    @classmethod
+    def of(cls, few: FewRows) -> TiedContrasts | None:
+        """Return the covariance of one group; None if its rows may be linearly dependent."""
+        moments = few.moments
+        divisor = few.divisor(0)
+        has_rows = moments.weights > 0
+        rank = few.n_rows - int(has_rows.sum())
+        if not rank or not divisor > 0:
+            return None
+        # Z = [W; B] with WᵀW = Σ_k M_k / divisor and BᵀB = Σ_k w_k (μ_k − μ)(μ_k − μ)ᵀ / w
+        rows = np.empty((few.n_rows, moments.n_features))
+        within = few.scatter.contrasts(out=rows)
+        within /= np.sqrt(divisor)
+        roots = np.sqrt(moments.weights[has_rows] / moments.total_weight)
+        means = rows[rank : rank + len(roots)]
+        np.multiply(moments.centred_means[has_rows], roots[:, None], out=means)
+        rows = rows[: rank + len(contrasts(means, roots))]
+        scale = unit_scale(moments.total_variances)
+        rows /= scale
+        try:
+            factor = cholesky_in_place(rows @ rows.T)
+        except np.linalg.LinAlgError:
+            return None
+        # eigenvalues below √ε times the largest possible one have lost half of their digits
+        largest = len(scale) * moments.total_weight / divisor
+        if not smallest_eigenvalue(factor) > np.sqrt(EPS) * largest:
+            return None
+        return cls(UnshrunkRowsCovariance(scale, rows, factor, rank, SEPARATING_SHARE))
+
+    def filled(self, g: int) -> tuple[UnshrunkRowsCovariance, int]:  # noqa: ARG002
+        """Return the covariance of the only group, and its rank."""
+        return self.covariance, self.covariance.rank
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -342,6 +400,12 @@ class FilledReference:
         eigenvalues = self.covariance.eigenvalues.copy()
         eigenvalues[:n_inside] *= factor
         return replace(self.covariance, eigenvalues=eigenvalues)
+
+
+def _reference(few: FewRows) -> TiedContrasts | FilledReference:
+    """Return the covariance that supplies missing variance, by a Cholesky factor if possible."""
+    tied = TiedContrasts.of(few) if len(few.groups.weights) == 1 else None
+    return FilledReference.of(few) if tied is None else tied
 
 
 def _scaled_gram(rows: Floats, members: Codes, scale: Floats) -> Floats:

@@ -15,6 +15,7 @@ from suffice.core.model.few_rows_covariance import (
     LowRankCovariance,
     NestedCovariance,
     ShrunkRowsCovariance,
+    UnshrunkRowsCovariance,
 )
 from suffice.core.model.scoring import Scaled, Whitened
 from suffice.errors import InvalidInputError
@@ -196,6 +197,7 @@ Covariance: TypeAlias = (
     FullCovariance
     | DiagonalCovariance
     | ShrunkRowsCovariance
+    | UnshrunkRowsCovariance
     | LowRankCovariance
     | NestedCovariance
 )

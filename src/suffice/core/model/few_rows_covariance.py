@@ -14,6 +14,10 @@ for every γ. If only one γ is needed, a Cholesky factor is faster: with c = (1
     Σ_γ⁻¹ = γ⁻¹ [I − c Zᵀ L⁻ᵀ L⁻¹ Z]
     log|Σ_γ| = d log γ + 2 Σ_i log L_ii
 
+Without shrinkage, γ = 0, the rows of a class minus their mean are replaced by one row fewer, the
+contrasts, which have the same ZᵀZ. If these rows are linearly independent, G has a Cholesky factor
+L, and Q = L⁻¹ Z has orthonormal rows that span them: ZᵀZ = Qᵀ LᵀL Q.
+
 The classes have the methods of ``FullCovariance``, which here compute inner products with the rows.
 """
 
@@ -227,6 +231,27 @@ class LowRankCovariance:
             eigenvalues=gamma + (1 - gamma) * gram_eigenvalues,
         )
 
+    @classmethod
+    def changed(
+        cls,
+        changes: Floats,
+        *,
+        scale: Floats,
+        base: float,
+        q: Floats,
+    ) -> LowRankCovariance:
+        """Return D (γ I + Q C Qᵀ) D for orthonormal columns Q and the symmetric ``changes`` C."""
+        # C = W diag(c) Wᵀ
+        c, w = symmetric_eigen(changes)
+        return cls(
+            scale=scale,
+            base=base,
+            rows=(w.T @ q.T) * scale,
+            combinations=np.eye(len(c)),
+            squares=np.ones(len(c)),
+            eigenvalues=base + c,
+        )
+
     @property
     def log_det(self) -> float:
         """Log-determinant log|Σ| = 2 Σⱼ log sⱼ + (d − r) log γ + Σᵢ log eᵢ."""
@@ -274,15 +299,8 @@ class LowRankCovariance:
         roots = np.sqrt(self.squares)[:, None]
         directions = (self.combinations @ self.rows[:, observed]) / scale / roots
         q, r = np.linalg.qr(directions.T)
-        changes, w = symmetric_eigen((r * (self.eigenvalues - self.base)) @ r.T)
-        return LowRankCovariance(
-            scale=scale,
-            base=self.base,
-            rows=(w.T @ q.T) * scale,
-            combinations=np.eye(len(changes)),
-            squares=np.ones(len(changes)),
-            eigenvalues=self.base + changes,
-        )
+        changes = (r * (self.eigenvalues - self.base)) @ r.T
+        return LowRankCovariance.changed(changes, scale=scale, base=self.base, q=q)
 
     def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
         """Return L_oo, L_mo and L_mm of the dense Σ; see ``FullCovariance``."""
@@ -334,6 +352,167 @@ class LowRankCovariance:
         weights = (f(self.eigenvalues) - at_base) / self.squares
         directions = (self.combinations @ self.rows) / self.scale
         return np.asarray(at_base + weights @ np.square(directions))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnshrunkRowsCovariance:
+    """Σ = D S D, where S is WᵀW along the rows W, η along the rows B apart from W, and 1 elsewhere.
+
+    W and B are in units of D = diag(s), and together linearly independent:
+
+        Z = [W; B],   L Lᵀ = Z Zᵀ,   Q = L⁻¹ Z,   Q Qᵀ = I
+        S = I + Qᵀ (R Rᵀ − I) Q,   R = diag(Lᵂᵀ, √η I),   where Lᵂ is the part of L for W
+
+    A root S = A Aᵀ and its inverse follow from R:
+
+        A = I + Qᵀ (R − I) Q
+        A⁻¹ = I + Qᵀ (R⁻¹ − I) Q
+    """
+
+    scale: Floats  # s  (d,)
+    rows: Floats  # Z  (p, d)
+    factor: Floats  # L, lower triangular  (p, p)
+    rank: int  # number of rows W, which come first
+    variance_apart: float  # η
+
+    @property
+    def log_det(self) -> float:
+        """Log-determinant log|Σ| = 2 Σⱼ log sⱼ + 2 Σᵢ log Lᵂᵢᵢ + (p − rank) log η."""
+        of_scale = 2 * float(np.log(self.scale).sum())
+        of_rows = 2 * float(np.log(np.diagonal(self._factor_within)).sum())
+        n_apart = len(self.rows) - self.rank
+        return of_scale + of_rows + n_apart * float(np.log(self.variance_apart))
+
+    def whiten(self, x: Floats) -> Floats:
+        """Return z = A⁻¹ D⁻¹ x for each row."""
+        y = x / self.scale
+        along = self._project(y)
+        return y + self._combine(self._divide(along) - along)
+
+    def whiten_transposed(self, z: Floats) -> Floats:
+        """Return D⁻¹ A⁻ᵀ z for each row."""
+        along = self._project(z)
+        return (z + self._combine(self._divide_transposed(along) - along)) / self.scale
+
+    def colorize(self, z: Floats) -> Floats:
+        """Return x = D A z for each row."""
+        along = self._project(z)
+        # R t
+        within, apart = self._parts(along)
+        product = np.concatenate(
+            [self._factor_within.T @ within, apart * np.sqrt(self.variance_apart)]
+        )
+        return (z + self._combine(product - along)) * self.scale
+
+    def precision_times(self, x: Floats) -> Floats:
+        """Return Σ⁻¹ x for each row."""
+        # S⁻¹ = I + Qᵀ (R⁻ᵀ R⁻¹ − I) Q
+        y = x / self.scale
+        along = self._project(y)
+        change = self._divide_transposed(self._divide(along)) - along
+        return (y + self._combine(change)) / self.scale
+
+    def squared_distances(self, x: Floats) -> Floats:
+        """Return xᵀ Σ⁻¹ x of each row, (n,)."""
+        # |y|² − |Q y|² + |R⁻¹ Q y|²
+        y = x / self.scale
+        along = self._project(y)
+        changes = np.square(self._divide(along)).sum(0) - np.square(along).sum(0)
+        return np.asarray(np.einsum("nd,nd->n", y, y) + changes)
+
+    def part(self, classes: Codes, constants: Floats, means: Floats) -> Distances:
+        """Return the part of a scorer for the classes that share Σ."""
+        return Distances(classes, constants, means, self)
+
+    def marginal(self, observed: Codes) -> LowRankCovariance:
+        """Return Σ_oo of the features ``observed``, at least one."""
+        # Q_oᵀ = P C,   S_oo = I + P C (R Rᵀ − I) Cᵀ Pᵀ
+        p, c = np.linalg.qr(self._directions()[:, observed].T)
+        root = np.hstack(
+            [
+                c[:, : self.rank] @ self._factor_within.T,
+                c[:, self.rank :] * np.sqrt(self.variance_apart),
+            ]
+        )
+        changes = root @ root.T - c @ c.T
+        return LowRankCovariance.changed(changes, scale=self.scale[observed], base=1.0, q=p)
+
+    def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
+        """Return L_oo, L_mo and L_mm of the dense Σ; see ``FullCovariance``."""
+        return self.as_full().conditional(observed, missing)
+
+    def observed_distances(
+        self,
+        y: Floats,
+        rare: MissingPatterns,  # noqa: ARG002
+        means: Floats,
+    ) -> tuple[Floats, Floats]:
+        """Return NaN for all rows, so that each pattern is scored by its ``marginal``."""
+        return np.full((len(y), len(means)), np.nan), np.full(len(y), np.nan)
+
+    def variances(self) -> Floats:
+        """Return the diagonal of Σ, (d,)."""
+        # 1 − Σᵢ Qᵢⱼ² + Σᵢ Wᵢⱼ² + η Σᵢ Qᴮᵢⱼ²
+        within, apart = self._parts(np.square(self._directions()))
+        own = np.square(self.rows[: self.rank]).sum(0) - within.sum(0)
+        changes = own - (1 - self.variance_apart) * apart.sum(0)
+        return np.asarray((1 + changes) * np.square(self.scale))
+
+    def precision_diagonal(self) -> Floats:
+        """Return the diagonal of Σ⁻¹, (d,)."""
+        directions = self._directions()
+        changes = np.square(self._divide(directions)).sum(0) - np.square(directions).sum(0)
+        return np.asarray((1 + changes) / np.square(self.scale))
+
+    def dense(self) -> Floats:
+        """Return Σ, (d, d)."""
+        # I − QᵀQ + WᵀW + η QᴮᵀQᴮ
+        within, apart = self._parts(self._directions())
+        own = self.rows[: self.rank]
+        s = own.T @ own - within.T @ within - (1 - self.variance_apart) * apart.T @ apart
+        s[np.diag_indices_from(s)] += 1
+        return np.asarray(self.scale[:, None] * s * self.scale)
+
+    def dense_precision(self) -> Floats:
+        """Return Σ⁻¹, (d, d)."""
+        return self.precision_times(np.eye(len(self.scale)))
+
+    def as_full(self) -> FullCovariance:
+        """Return the same Σ as a dense factor."""
+        return _as_full(self.dense())
+
+    @property
+    def _factor_within(self) -> Floats:
+        """The factor Lᵂ of W Wᵀ."""
+        return self.factor[: self.rank, : self.rank]
+
+    def _parts(self, along: Floats) -> tuple[Floats, Floats]:
+        """Return the entries along W and those along B."""
+        return along[: self.rank], along[self.rank :]
+
+    def _directions(self) -> Floats:
+        """Return Q, (p, d)."""
+        return solve_lower(self.factor, self.rows)
+
+    def _project(self, y: Floats) -> Floats:
+        """Return Q y for each row, (p, n)."""
+        return solve_lower(self.factor, self.rows @ y.T)
+
+    def _combine(self, along: Floats) -> Floats:
+        """Return Qᵀ t for each column t, (n, d)."""
+        return np.asarray(solve_lower_transposed(self.factor, along).T @ self.rows)
+
+    def _divide(self, along: Floats) -> Floats:
+        """Return R⁻¹ t for each column t."""
+        within, apart = self._parts(along)
+        solved = solve_lower_transposed(self._factor_within, within)
+        return np.concatenate([solved, apart / np.sqrt(self.variance_apart)])
+
+    def _divide_transposed(self, along: Floats) -> Floats:
+        """Return R⁻ᵀ t for each column t."""
+        within, apart = self._parts(along)
+        solved = solve_lower(self._factor_within, within)
+        return np.concatenate([solved, apart / np.sqrt(self.variance_apart)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,6 +14,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from suffice.core.linalg import contrasts
 from suffice.core.moments.two_sum import two_sum
 from suffice.errors import ForgetError
 from suffice.typing import Array, Codes, Floats
@@ -107,6 +108,18 @@ class RowScatter:
             block = self.rows_of(int(k))
             self._centre(block, z[block])
         return CentredRows(z, self.row_weights, self.codes)
+
+    def contrasts(self, out: Floats) -> Floats:
+        """Return T with TᵀT = Σ_k M_k, for each class one row fewer than it has; uses ``out``."""
+        start = 0
+        for k in np.unique(self.codes):
+            block = self.rows_of(int(k))
+            roots = np.sqrt(self.row_weights[block])
+            z = out[start : start + len(roots)]
+            self._centre(block, z)
+            z *= roots[:, None]
+            start += len(contrasts(z, roots))
+        return out[:start]
 
     def means(self) -> tuple[Floats, Floats]:
         """Return the class means (K, d) in two parts, high and low, or zero for empty classes."""
