@@ -576,3 +576,18 @@ def test_the_smallest_eigenvalue_of_a_factor_is_near_that_of_its_matrix(seed, n,
     estimate = smallest_eigenvalue(np.linalg.cholesky(matrix))
     # |A⁻¹|₂ ≤ |A⁻¹|₁ ≤ √n |A⁻¹|₂
     assert least / np.sqrt(n) * 0.999 < estimate < 10 * least
+
+
+def test_a_class_with_one_row_has_its_mean_where_the_divisor_gives_it_no_weight():
+    X, y, _ = wide_table(8, n_rows=21)
+    y = np.where(np.arange(21) == 20, 3, y)
+    rows = sf.Moments.of(X, y, storage="rows")
+    dense = sf.Moments.of(X, y, storage="per-class")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        of_rows = sf.LDA(divisor="averaged").fit_moments(rows)
+        of_dense = sf.LDA(divisor="averaged").fit_moments(dense)
+    np.testing.assert_array_equal(of_rows.means_[3], of_dense.means_[3])
+    np.testing.assert_allclose(
+        of_rows.decision_function(X), of_dense.decision_function(X), rtol=1e-6
+    )

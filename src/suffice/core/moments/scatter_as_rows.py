@@ -147,7 +147,10 @@ class RowScatter:
         """Write the rows of a class minus their mean; return the mean minus the first row, (d,)."""
         # subtract the first row before the mean, so that no digits are lost if the mean is large
         np.subtract(self.rows[block], self.rows[block.start], out=out, dtype=np.float64)
-        share = self.row_weights[block] / self.row_weights[block].sum()
+        weights = self.row_weights[block]
+        if not weights.any():  # the divisor "averaged" gives no weight to a class with one row
+            weights = np.ones(len(weights))
+        share = weights / weights.sum()
         offset = np.zeros(self.n_features)
         for _ in range(2):  # the second pass corrects the rounding of the first
             correction = share @ out
