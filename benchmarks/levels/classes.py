@@ -6,7 +6,7 @@ import numpy as np
 
 import suffice as sf
 from benchmarks.levels.case import CONTINUOUS, DRAWS, Case, Finding, is_alarm
-from suffice.data.outliers import fitted_row_threshold, outlier_threshold
+from suffice.data.density_threshold import fitted_row_threshold, outlier_threshold
 
 NORMALITY_SIZES = (
     (25, 1),

@@ -5,7 +5,7 @@ from suffice.evaluate.diagnostics.calibration import calibration
 from suffice.evaluate.diagnostics.class_separation import class_separation
 from suffice.evaluate.diagnostics.drift import drift
 from suffice.evaluate.diagnostics.normality import normality
-from suffice.evaluate.diagnostics.predictive import predictive_check
+from suffice.evaluate.diagnostics.predictive_check import predictive_check
 from suffice.evaluate.diagnostics.prior_adaptation import adapt_priors
 
 __all__ = [

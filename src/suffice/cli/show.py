@@ -167,7 +167,7 @@ def _means(moments: suffice.Moments) -> list[list[float | None]]:
 
 def _coefficient_table(header: Header, arrays: Arrays, coef: Array, intercept: Array) -> Table:
     """Return a table with a column per score: its intercept and coefficients."""
-    from suffice.core.table.schema import Encoding
+    from suffice.core.table.indicator_encoding import Encoding
 
     labels = arrays["classes"].tolist()
     scores = [f"{labels[1]} against {labels[0]}"] if len(labels) == 2 else labels

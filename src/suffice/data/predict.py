@@ -17,11 +17,11 @@ from suffice.core.threads import over_stream
 from suffice.data.cluster.dask import is_dask
 from suffice.data.columns.kinds import as_numbers
 from suffice.data.columns.roles import Roles, roles_for_predicting
+from suffice.data.density_threshold import OUTLIER_RATE, outlier_threshold
 from suffice.data.formats.writing import write_table
 from suffice.data.frames.pairs import array_source
 from suffice.data.opening import open_source
 from suffice.data.options import Columns, Compute, TextFormat
-from suffice.data.outliers import OUTLIER_RATE, outlier_threshold
 from suffice.data.rows.left_out import (
     RowsRead,
     all_finite,

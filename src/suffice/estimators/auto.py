@@ -20,8 +20,8 @@ from suffice.core.model.views import Plain, PowerTransformed, View
 from suffice.core.moments import Moments
 from suffice.core.power_transform import PowerTransform
 from suffice.core.table import Table
+from suffice.core.table.indicator_encoding import Encoding
 from suffice.core.table.labels import has_label, label_array
-from suffice.core.table.schema import Encoding
 from suffice.core.table.table import numbering_rows
 from suffice.core.text import tables as notebook
 from suffice.core.text.numbers import percent

@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from suffice.core.table.indicator_encoding import Encoding
 from suffice.core.table.matrix import is_mixed
 from suffice.core.table.mixed import read
-from suffice.core.table.schema import Encoding
 from suffice.typing import Floats, Labels, LabelsLike, RowsLike
 
 

@@ -37,7 +37,7 @@ from suffice.core.model.column_importances import column_importances
 from suffice.core.model.covariance import Covariance
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.geometry.boundary import Boundary, boundary_between
-from suffice.core.model.mahalanobis import nearest_class_distances, relative_distances
+from suffice.core.model.outlier_scores import nearest_class_distances, relative_distances
 from suffice.core.moments import Moments
 from suffice.core.moments.collect import smallest_storage
 from suffice.core.moments.sparse_moments import moments_of_sparse

@@ -15,9 +15,9 @@ from suffice.core.model.linear import LinearModel
 from suffice.core.moments.sparse_moments import sparse_table
 from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import to_numpy
+from suffice.core.table.indicator_encoding import Encoding
 from suffice.core.table.labels import code_of, two_codes
 from suffice.core.table.matrix import is_mixed
-from suffice.core.table.schema import Encoding
 from suffice.core.table.table import Table
 from suffice.discriminative.design import is_quicker_dense
 from suffice.discriminative.logistic_loss import all_scores

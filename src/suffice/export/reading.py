@@ -9,7 +9,8 @@ import numpy as np
 
 from suffice.core.model.scoring import Formula, LinearScores
 from suffice.core.power_transform import PowerTransform
-from suffice.core.table.schema import Category, Encoding
+from suffice.core.table.indicator_encoding import Encoding
+from suffice.core.table.schema import Category
 from suffice.export.dialect import Dialect, Stage, added, column_of_rows, double, literal
 from suffice.export.marginal import marginals
 from suffice.typing import Floats

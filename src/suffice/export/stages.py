@@ -14,7 +14,8 @@ from suffice.core.model.class_model import ClassModel
 from suffice.core.model.linear import LinearModel
 from suffice.core.model.scoring import Formula, LinearScores, MatrixPart, Scaled, Whitened
 from suffice.core.model.student import StudentTail
-from suffice.core.table.schema import Encoding, Number, Schema
+from suffice.core.table.indicator_encoding import Encoding
+from suffice.core.table.schema import Number, Schema
 from suffice.core.text.lists import labels_of_one_type
 from suffice.errors import InvalidParameterError
 from suffice.export.dialect import (

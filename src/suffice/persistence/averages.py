@@ -23,7 +23,7 @@ from suffice.core.model.views import (
 )
 from suffice.core.moments import Moments
 from suffice.core.power_transform import PowerTransform
-from suffice.core.table.schema import Encoding
+from suffice.core.table.indicator_encoding import Encoding
 from suffice.errors import FileFormatError, InvalidParameterError
 from suffice.persistence.fields import (
     Arrays,

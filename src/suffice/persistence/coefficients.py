@@ -8,7 +8,7 @@ import numpy as np
 from suffice.core.decision import Classifier
 from suffice.core.model.linear import LinearModel
 from suffice.core.moments import Moments
-from suffice.core.table.schema import Encoding
+from suffice.core.table.indicator_encoding import Encoding
 from suffice.discriminative.least_squares import regress_indicators
 from suffice.discriminative.separation import Separation
 from suffice.discriminative.stream import Stream

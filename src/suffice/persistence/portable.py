@@ -11,7 +11,7 @@ import numpy as np
 from suffice.core.decision.classifier import Classifier
 from suffice.core.model.linear import LinearModel
 from suffice.core.model.predicted import FilledModel, PredictedModel
-from suffice.core.table.schema import Encoding
+from suffice.core.table.indicator_encoding import Encoding
 from suffice.errors import FileFormatError, InvalidParameterError, SufficeWarning, warn
 from suffice.persistence.fields import Arrays, Fields, State
 from suffice.persistence.moments_file import check_feature_names, checked_classes

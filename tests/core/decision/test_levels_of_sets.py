@@ -9,7 +9,7 @@ import suffice as sf
 from suffice.core.decision.conformal import NonconformityScores
 from suffice.core.model.bayes_error import ErrorRate
 from suffice.data import outliers
-from suffice.data.outliers import fitted_row_threshold, outlier_threshold
+from suffice.data.density_threshold import fitted_row_threshold, outlier_threshold
 
 
 @pytest.mark.parametrize(("n", "coverage"), [(19, 0.92), (19, 0.9), (9, 0.85), (5, 0.8)])

@@ -11,9 +11,10 @@ import pytest
 
 import suffice as sf
 from suffice.core.table import Table
+from suffice.core.table.indicator_encoding import Encoding
 from suffice.core.table.matrix import is_mixed
 from suffice.core.table.mixed import read
-from suffice.core.table.schema import Category, Encoding, LeftOut, Number, Schema
+from suffice.core.table.schema import Category, LeftOut, Number, Schema
 from suffice.errors import (
     FeatureMismatchError,
     FileFormatError,

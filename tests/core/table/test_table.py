@@ -3,9 +3,10 @@
 import numpy as np
 
 from suffice.core.table import Table
+from suffice.core.table.indicator_encoding import Encoding
 from suffice.core.table.labels import codes_of, has_label
 from suffice.core.table.matrix import is_complete
-from suffice.core.table.schema import Category, Encoding, Number, Schema
+from suffice.core.table.schema import Category, Number, Schema
 
 
 def test_a_table_knows_its_classes_and_some_of_its_rows():

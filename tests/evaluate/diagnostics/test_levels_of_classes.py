@@ -24,7 +24,7 @@ from suffice.evaluate.diagnostics.normality import (
     marginal_p_value,
     whitened,
 )
-from suffice.evaluate.diagnostics.predictive import PredictiveCheck
+from suffice.evaluate.diagnostics.predictive_check import PredictiveCheck
 
 
 def box_tests(rng, sizes, d, n_repeats, *, fourth):

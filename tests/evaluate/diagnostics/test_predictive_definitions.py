@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from suffice.evaluate.diagnostics.predictive import PredictiveCheck
+from suffice.evaluate.diagnostics.predictive_check import PredictiveCheck
 
 
 def check():

@@ -26,7 +26,7 @@ from suffice.core.text.numbers import (
     percentage_points,
     points_between,
 )
-from suffice.data.outliers import OUTLIER_RATE
+from suffice.data.density_threshold import OUTLIER_RATE
 from suffice.estimators.gaussian import LDA
 from suffice.evaluate.curves.reliability import reliability
 from suffice.evaluate.diagnostics import (

@@ -30,10 +30,11 @@ from suffice.core.moments import Moments
 from suffice.core.moments.stated import is_stated
 from suffice.core.table.count_rows import is_sparse
 from suffice.core.table.foreign import is_foreign, is_on_device, like, to_numpy
+from suffice.core.table.indicator_encoding import Encoding
 from suffice.core.table.labels import as_labels, code_of, codes_of
 from suffice.core.table.mixed import read
 from suffice.core.table.notation import Notations
-from suffice.core.table.schema import Encoding, Schema
+from suffice.core.table.schema import Schema
 from suffice.core.table.table import require_as_many
 from suffice.core.table.words import TextColumn
 from suffice.core.text.lists import counted, python_scalar

@@ -18,7 +18,7 @@ from suffice.core.model.mixed import MixedModel, observed_numbers, without_level
 from suffice.core.moments import Moments
 from suffice.core.moments.scatter import DiagonalScatter, PerClassScatter
 from suffice.core.moments.schema_change import fills_of
-from suffice.core.table.schema import Encoding
+from suffice.core.table.indicator_encoding import Encoding
 from suffice.typing import Codes, Floats
 
 

@@ -14,7 +14,7 @@ from suffice.core.linalg import (
     unit_scale,
 )
 from suffice.core.moments import Moments
-from suffice.core.table.schema import Encoding
+from suffice.core.table.indicator_encoding import Encoding
 from suffice.core.text.lists import counted, noun_for, quoted
 from suffice.errors import DegenerateDataWarning, warn
 from suffice.typing import Codes, Floats

@@ -15,7 +15,7 @@ from suffice.core.model.class_model import ClassModel
 from suffice.core.model.gaussian import GaussianModel
 from suffice.core.model.information_criteria import bic
 from suffice.core.moments import Moments
-from suffice.core.table.schema import Encoding
+from suffice.core.table.indicator_encoding import Encoding
 from suffice.errors import InvalidInputError, MissingStatisticsError
 
 

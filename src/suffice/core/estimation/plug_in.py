@@ -23,7 +23,7 @@ from suffice.core.model.covariance import Covariance, FullCovariance
 from suffice.core.model.gaussian import GaussianModel, SampleSizes
 from suffice.core.moments import Moments
 from suffice.core.moments.whole_weights import has_whole_weights
-from suffice.core.table.schema import Encoding
+from suffice.core.table.indicator_encoding import Encoding
 from suffice.core.text.lists import counted, noun_for, quoted
 from suffice.errors import TooFewClassesError
 from suffice.typing import Codes, Flags, Floats, Labels

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from suffice.core.moments import Moments
-from suffice.core.table.schema import Encoding
+from suffice.core.table.indicator_encoding import Encoding
 from suffice.typing import Codes, Floats
 
 

@@ -16,8 +16,9 @@ from suffice.core.table.column_kinds import (
     count_matrix,
     names_of_columns,
 )
+from suffice.core.table.indicator_encoding import Encoding
 from suffice.core.table.matrix import refuse_nonfinite
-from suffice.core.table.schema import Column, Encoding, Number, Schema
+from suffice.core.table.schema import Column, Number, Schema
 from suffice.core.text.lists import counted
 from suffice.errors import FeatureMismatchError
 from suffice.typing import Codes, Floats, Labels, LabelsLike, RowsLike, WeightsLike

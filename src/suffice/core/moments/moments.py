@@ -54,6 +54,7 @@ from suffice.core.moments.validity import (
 from suffice.core.power_transform import PowerTransform, parse_power
 from suffice.core.table import Table
 from suffice.core.table.foreign import DeviceArray, is_foreign, is_on_device, to_numpy
+from suffice.core.table.indicator_encoding import Encoding
 from suffice.core.table.labels import as_labels
 from suffice.core.table.matrix import (
     column_name,
@@ -63,7 +64,7 @@ from suffice.core.table.matrix import (
     refuse_unusable,
 )
 from suffice.core.table.notation import Notations, merged_notations
-from suffice.core.table.schema import Encoding, Schema
+from suffice.core.table.schema import Schema
 from suffice.core.text.lists import noun_for
 from suffice.core.text.tables import first_rows, html_table, titled_html
 from suffice.core.threads import at_most

@@ -9,10 +9,11 @@ import numpy as np
 
 from suffice.core.table import matrix
 from suffice.core.table.foreign import DeviceArray, is_foreign, to_numpy
+from suffice.core.table.indicator_encoding import Encoding
 from suffice.core.table.labels import as_labels, encode, union
 from suffice.core.table.matrix import Matrix, as_weights, taken
 from suffice.core.table.mixed import read
-from suffice.core.table.schema import Encoding, LevelCodes, Schema
+from suffice.core.table.schema import LevelCodes, Schema
 from suffice.errors import InvalidInputError
 from suffice.typing import Codes, Flags, Floats, Labels, LabelsLike, RowsLike, WeightsLike
 

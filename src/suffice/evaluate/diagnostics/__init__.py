@@ -9,7 +9,7 @@ from suffice.evaluate.diagnostics.calibration import Calibration, calibration
 from suffice.evaluate.diagnostics.class_separation import ClassSeparation, class_separation
 from suffice.evaluate.diagnostics.drift import Drift, drift
 from suffice.evaluate.diagnostics.normality import Normality, normality
-from suffice.evaluate.diagnostics.predictive import PredictiveCheck, predictive_check
+from suffice.evaluate.diagnostics.predictive_check import PredictiveCheck, predictive_check
 from suffice.evaluate.diagnostics.prior_adaptation import adapt_priors
 
 __all__ = [

@@ -16,7 +16,7 @@ from suffice.evaluate.diagnostics import (
     PredictiveCheck,
 )
 from suffice.evaluate.diagnostics.drift import Drift
-from suffice.evaluate.diagnostics.predictive import LEVELS
+from suffice.evaluate.diagnostics.predictive_check import LEVELS
 from suffice.present.plots.canvas import Entry, write_legend
 from suffice.present.plots.style import COLOURS, LIGHT, looks_of
 

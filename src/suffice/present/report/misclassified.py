@@ -8,7 +8,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 
 from suffice.core.text.lists import counted, listed
 from suffice.core.text.numbers import count, number, percent
-from suffice.data.outliers import OUTLIER_RATE, fitted_row_threshold
+from suffice.data.density_threshold import OUTLIER_RATE, fitted_row_threshold
 from suffice.evaluate.curves.reliability import confusion
 from suffice.present.report import blocks as page
 from suffice.present.report.charts import class_distances, threshold_chart

@@ -1,4 +1,7 @@
-"""Squared Mahalanobis distances of rows to the nearest class, and to the mean of all rows.
+"""Outlier scores: squared Mahalanobis distances of rows, to the nearest class or relative.
+
+    nearest     min_k Δ_k²,  Δ_k² = (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k)
+    relative    min_k Δ_k² − Δ_0²,  Δ_0² under one Gaussian of all rows
 
 ``gaussian.py`` states the scores of classes, which contain these distances.
 """

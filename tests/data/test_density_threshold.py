@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import suffice as sf
-from suffice.data.outliers import fitted_row_threshold, outlier_threshold
+from suffice.data.density_threshold import fitted_row_threshold, outlier_threshold
 
 LEAST, MOST = 0.02, 0.075  # band of a rate of 0.05
 

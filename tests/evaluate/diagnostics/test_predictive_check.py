@@ -14,7 +14,7 @@ from suffice.errors import (
     UnknownLabelError,
 )
 from suffice.evaluate.diagnostics import predictive_check
-from suffice.evaluate.diagnostics.predictive import anderson_darling
+from suffice.evaluate.diagnostics.predictive_check import anderson_darling
 from suffice.present.plots.style import COLOURS
 
 
