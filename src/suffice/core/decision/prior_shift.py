@@ -1,4 +1,8 @@
-"""Prior shift: estimate the priors of new, unlabelled rows by EM on the posteriors."""
+"""Prior shift: estimate the priors of new, unlabelled rows by EM on the posteriors.
+
+A model takes other priors π′ without a refit: a_k(x) = log p(x | k) + log π′_k
+(``ClassModel.with_priors``).
+"""
 
 from dataclasses import dataclass
 

@@ -105,7 +105,7 @@ def downdated_scores(
         removal = _Removal(regularisation, moments, group_of, groups, truth, w)
         write = _write_diagonal
     else:
-        return scores
+        return scores  # the target of shrinkage, or γ, depends on the row that is left out
     for start in range(0, len(x), _ROWS_AT_A_TIME):
         rows = slice(start, start + _ROWS_AT_A_TIME)
         write(removal.of_rows(rows), x[rows], scores[rows])

@@ -72,7 +72,8 @@ class ClassModel(ScoredModel):
         return None
 
     def with_priors(self, priors: Floats) -> Self:
-        """Return a model with the same densities and other priors."""
+        """Return a model with the same densities and other priors π′."""
+        # a_k(x) = log p(x | k) + log π′_k: no refit is needed
         with np.errstate(divide="ignore"):
             log_priors = np.log(priors)
         return self.with_log_priors(log_priors)

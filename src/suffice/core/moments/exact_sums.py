@@ -9,6 +9,9 @@ the sums of products P and the sums s. ``ExactSums`` adds and subtracts P and s 
     P = Σ w q qᵀ = Σ w (2⁴⁰ hi hiᵀ + 2²⁰ (hi loᵀ + lo hiᵀ) + lo loᵀ),  s = Σ w q
     hi loᵀ + lo hiᵀ = (hi + lo)(hi + lo)ᵀ − hi hiᵀ − lo loᵀ
     M = (n P − s sᵀ) / n
+
+The digest is the SHA-256 of a canonical form: the schema, the sorted classes, the grid and the
+integers.
 """
 
 from __future__ import annotations

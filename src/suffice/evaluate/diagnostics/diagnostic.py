@@ -36,7 +36,10 @@ NOT_COUNTS = "not tested: the weights do not count rows"
 
 
 def simulated_p_values(statistics: Floats, replicates: Floats) -> Floats:
-    """Return (1 + #{replicates ≥ statistic}) / (1 + B) for B replicates of each statistic."""
+    """Return (1 + #{replicates ≥ statistic}) / (1 + B) for B replicates of each statistic.
+
+    If the statistic is exchangeable with its replicates, P(p ≤ α) ≤ α for every level α.
+    """
     # Davison & Hinkley (1997), section 4.2. Replicates that are equal up to rounding count as
     # larger.
     larger = replicates >= statistics - 1e-12 * np.abs(statistics)

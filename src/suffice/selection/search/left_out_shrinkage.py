@@ -6,7 +6,8 @@ Let z = x − μ_k be the rows, in units in which the target of shrinkage is the
     Σ_γ without row i = B − h z_i z_iᵀ,   h = (1 − γ) n_k / ((n_k − 1) (n − 1))
 
 so that one eigendecomposition, of Σ or of the Gram matrix Z Zᵀ, gives the scores of every row for
-every γ. The target is computed from all rows.
+every γ. The target is computed from all rows; ``validation/leave_one_out.py`` computes it from the
+other rows.
 
 With about as many rows as features, folds would choose too strong a shrinkage, because their models
 are fitted to fewer rows.

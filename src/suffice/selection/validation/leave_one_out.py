@@ -1,6 +1,9 @@
 """Posteriors of every row under the model of all other rows.
 
-The posteriors are computed by rank-one downdates, or from the moments of the other rows.
+The model without row i has the parameters estimate(M − M(x_i)), with the moments M of all rows. If
+its covariance is linear in the moments, a rank-one downdate gives the scores
+(``rank_one_downdates.py``). Otherwise, for example if the target of shrinkage depends on the row,
+the model is estimated again.
 """
 
 from contextlib import suppress
