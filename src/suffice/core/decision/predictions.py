@@ -1,4 +1,9 @@
-"""Predictions of held-out rows, and their losses."""
+"""Predictions of held-out or training rows, and their losses.
+
+    error = Σ_n w_n [ŷ_n ≠ y_n] / Σ_n w_n,     log-loss = −Σ_n w_n log p(y_n | x_n) / Σ_n w_n
+
+The error of training rows is the training error; that of held-out rows estimates the true error.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
