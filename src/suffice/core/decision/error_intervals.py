@@ -1,6 +1,7 @@
 """Intervals of error rates, and p-values adjusted for the number of tests.
 
-The error rate itself, Σ_n w_n [ŷ_n ≠ y_n] / Σ_n w_n, is ``Predictions.error`` of ``predictions.py``.
+The error rate itself, Σ_n w_n [ŷ_n ≠ y_n] / Σ_n w_n, is ``Predictions.error`` of
+``predictions.py``.
 """
 
 import numpy as np
