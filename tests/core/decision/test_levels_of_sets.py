@@ -8,7 +8,7 @@ from tests.levels import assert_exact_rate, assert_rate
 import suffice as sf
 from suffice.core.decision.conformal import NonconformityScores
 from suffice.core.model.bayes_error import ErrorRate
-from suffice.data import outliers
+from suffice.data import density_threshold
 from suffice.data.density_threshold import fitted_row_threshold, outlier_threshold
 
 
@@ -34,7 +34,7 @@ def test_a_set_of_weighted_rows_holds_the_class_as_often_as_asked():
 
 
 def test_few_rows_flag_new_rows_at_the_rate(monkeypatch):
-    monkeypatch.setattr(outliers, "_DRAWS", 2000)
+    monkeypatch.setattr(density_threshold, "_DRAWS", 2000)
     rng = np.random.default_rng(2)
     y = np.arange(10) % 2
     new_y = np.arange(100) % 2
@@ -48,7 +48,7 @@ def test_few_rows_flag_new_rows_at_the_rate(monkeypatch):
 
 
 def test_few_rows_are_flagged_themselves_no_more_often_than_the_rate(monkeypatch):
-    monkeypatch.setattr(outliers, "_DRAWS", 4000)
+    monkeypatch.setattr(density_threshold, "_DRAWS", 4000)
     rng = np.random.default_rng(5)
     y = np.arange(24) % 2
     flags = []
