@@ -130,8 +130,12 @@ def cases():
 
 
 def as_parameter(table, member):
-    is_slow = table in (missing_cells, weights)
-    marks = [pytest.mark.slow] if is_slow else []
+    # the quick tier keeps two members; exports and files of all others are among the slow tests
+    is_quick = table is text_and_missing_cells and member in (
+        "extra trees",
+        "logistic regression",
+    )
+    marks = [] if is_quick else [pytest.mark.slow]
     return pytest.param(table, member, id=f"{member}, {table.__name__}", marks=marks)
 
 

@@ -412,7 +412,7 @@ def tied_few_rows(X, y, w=None, divisor="mle"):
     return FewRows.of(moments, np.zeros(moments.n_classes, np.intp), how)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4).filter(lambda n: max(n) > 1),
