@@ -1,7 +1,7 @@
 // A canvas with a window of the plane, on which lines, text, axes, marks and cells are drawn.
 import { range } from "./linalg.js";
 
-export const N_COLOURS = 5;  // number of classes for which the page has colours and marks
+export const N_COLOURS = 5; // number of classes for which the page has colours and marks
 
 /** Return the colours of the current theme, light or dark. */
 export function colours() {
@@ -15,7 +15,7 @@ export function colours() {
     ground: cssValue("--paper"),
     classes,
     paper: channels(cssValue("--paper")),
-    rgb: [...classes, cssValue("--rejected")].map(channels),  // the last colour means rejection
+    rgb: [...classes, cssValue("--rejected")].map(channels), // the last colour means rejection
   };
 }
 
@@ -137,7 +137,7 @@ export class View {
     const colour = [0, 0, 0];
     for (let cell = 0; cell < n * n; cell++) {
       const strength = paintCell(cell, colour);
-      const row = n - 1 - Math.floor(cell / n);  // rows of images begin at the top
+      const row = n - 1 - Math.floor(cell / n); // rows of images begin at the top
       const pixel = 4 * (row * n + (cell % n));
       for (let c = 0; c < 3; c++) {
         image.data[pixel + c] = paper[c] + strength * (colour[c] - paper[c]);

@@ -7,7 +7,7 @@ import { shifted, stretched, sumsOf } from "./sums.js";
 
 const MOST_POINTS = 2000;
 const MOST_UNDONE = 50;
-const ERASE = -1;  // ERASE and MOMENTS are brushes that paint no class
+const ERASE = -1; // ERASE and MOMENTS are brushes that paint no class
 const MOMENTS = -2;
 
 // ---- controls: an element shows and changes the part of the state that its data-key names
@@ -231,7 +231,7 @@ function startGesture(event, { px, py, x, y, point }) {
   }
 }
 
-const MEAN_REACH = 26;  // a drag that begins within this number of pixels moves the mean
+const MEAN_REACH = 26; // a drag that begins within this number of pixels moves the mean
 
 /** Return a drag that moves the mean, or stretches the ellipse, of the nearest class. */
 function momentsGesture(px, py, x, y) {
@@ -303,7 +303,7 @@ export function handleKey(event) {
     const [right, up] = MOVES[key];
     const step = event.shiftKey ? 0.01 : 0.04;
     session.cursor = [x + right * step * (x1 - x0), y + up * step * (y1 - y0)];
-    session.chosen = null;  // the text under the plane follows the cursor
+    session.chosen = null; // the text under the plane follows the cursor
     session.hovered = null;
   } else if (key === " ") {
     rememberPoints();

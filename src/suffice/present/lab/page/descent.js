@@ -11,7 +11,7 @@ import {
 } from "./discriminative.js";
 
 const DIVERGED = 1e6; // a larger loss means that the descent diverges
-const LARGEST_SHOWN = 1e4;  // larger parameters are not drawn
+const LARGEST_SHOWN = 1e4; // larger parameters are not drawn
 
 /** The path of one linear score w_0 + wᵀx, of all later classes against the first class. */
 export class Descent {
@@ -23,12 +23,12 @@ export class Descent {
     this.rate = rate;
     this.isPerceptron = method === "perceptron" || method === "batch";
     this.noPenalty = new Array(this.D).fill(0);
-    this.place = 0;  // number of visited rows, for methods that go row by row
+    this.place = 0; // number of visited rows, for methods that go row by row
     const first = range(this.D).map((i) => start[i] || 0);
     this.path = [{ w: first, loss: this.loss(first), row: null }];
     const best = fitLogistic(x, this.t, 2, { solver: "newton", l2: 0 });
     this.best = this.isPerceptron || best.separated ? null : best.phi[0];
-    this.axes = this.D === 2 ? [0, 1] : [1, 2];  // the two parameters that are drawn
+    this.axes = this.D === 2 ? [0, 1] : [1, 2]; // the two parameters that are drawn
   }
 
   get last() {

@@ -13,7 +13,7 @@ import {
 } from "./models.js";
 import { find, findAll, say, session } from "./session.js";
 
-const NEW_POINTS = 2000;  // number of new points that test a model if the true model is stated
+const NEW_POINTS = 2000; // number of new points that test a model if the true model is stated
 
 function percentOf(part, whole) {
   const percent = (100 * part) / (whole || 1);
@@ -160,7 +160,7 @@ export function leaveOneOut() {
     const rows = x.filter((_, other) => other !== i);
     const codes = y.filter((_, other) => other !== i);
     if (!codes.includes(y[i])) {
-      return true;  // the only point of a class is always misclassified
+      return true; // the only point of a class is always misclassified
     }
     const model = MODELS[state.model].fit(rows, codes, K, settings);
     const action = predicted(model, x[i], rule);

@@ -14,7 +14,7 @@ import {
 } from "./linalg.js";
 import { momentsOf } from "./gaussian.js";
 
-const SUBSTITUTE_L2 = 1;  // penalty if the likelihood has no maximum
+const SUBSTITUTE_L2 = 1; // penalty if the likelihood has no maximum
 const NEWTON_STEPS = 100;
 const HALVINGS = 40;
 

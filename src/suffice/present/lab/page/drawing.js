@@ -227,12 +227,12 @@ export function drawCurves(view, state, fit, look) {
   return heights;
 }
 
-const ROW_HEIGHT = 9;  // height of the row of points of one class
+const ROW_HEIGHT = 9; // height of the row of points of one class
 
 /** Return the places of the panels of densities and posteriors, and of the points of each class. */
 function curvesLayout(view, model, nClasses) {
   const hasDensities = Boolean(model?.isDensity);
-  const split = hasDensities ? 0.46 * view.h : 0;  // the lower end of the panel of densities
+  const split = hasDensities ? 0.46 * view.h : 0; // the lower end of the panel of densities
   const bottom = view.h - 46;
   if (!hasDensities && nClasses === 2) {
     // if the posterior is a sigmoid, the points of its two classes lie at 0 and 1

@@ -77,7 +77,9 @@ function showOtherPoints() {
   const { state } = session;
   rememberPoints();
   setPoints(pointsOfSameSums(state.points, state.dimension, state.points.length));
-  say("These points have the same counts, means and scatters, so the Gaussian models are the same.");
+  say(
+    "These points have the same counts, means and scatters, so the Gaussian models are the same.",
+  );
 }
 
 /** Add the points of another link, as sums are added: a + b. */
@@ -147,7 +149,7 @@ function switchTheme() {
 
 const STEP_MILLISECONDS = 60;
 const MOST_LINKED_STEPS = 10000;
-let timer = null;  // timer of a running descent
+let timer = null; // timer of a running descent
 
 /** Take n steps; return whether any step changed the parameters. */
 function takeSteps(n) {
@@ -197,8 +199,8 @@ function startDescentAt(event) {
 
 // ---- Python
 
-const server = JSON.parse(find("#server").textContent);  // null unless Python serves the page
-const REMOTE_CELLS = 100;  // number of cells along each axis
+const server = JSON.parse(find("#server").textContent); // null unless Python serves the page
+const REMOTE_CELLS = 100; // number of cells along each axis
 
 /** Ask Python for the model of the points, and show the model if the points have not changed. */
 async function askPython(fit) {

@@ -17,10 +17,10 @@ import {
 } from "./linalg.js";
 import { DensityModel, fitGaussian, gaussian, logMixture, momentsOf } from "./gaussian.js";
 
-const STARTS = 8;  // number of starts that are tried
-const TRIAL_STEPS = 10;  // number of steps of each trial; EM continues with the best trial
+const STARTS = 8; // number of starts that are tried
+const TRIAL_STEPS = 10; // number of steps of each trial; EM continues with the best trial
 const MAX_STEPS = 500;
-const TOLERANCE = 1e-6;  // EM ends if the objective per row rises by less than this
+const TOLERANCE = 1e-6; // EM ends if the objective per row rises by less than this
 
 function squaredDistance(a, b) {
   return sum(a.map((value, j) => (value - b[j]) ** 2));

@@ -108,7 +108,7 @@ export function logLikelihood(model, x, y) {
   return sum(x.map((row, i) => Math.log(posterior(model, row, 1, out)[y[i]])));
 }
 
-const SMALLEST_LOG_POSTERIOR = -20;  // smaller log posteriors are replaced with this value
+const SMALLEST_LOG_POSTERIOR = -20; // smaller log posteriors are replaced with this value
 
 /** Return the contribution of each feature to log p(a | x) − log p(b | x), relative to a reference
  *  row. The cells of this row are replaced with those of x, once in order and once in reverse, and

@@ -45,7 +45,7 @@ export class NeighbourModel {
   squaredReach(u, v) {
     const { first, second, nearest, k } = this;
     if (k > 1 && nearest[0] === nearest[1]) {
-      return Infinity;  // there was no search yet
+      return Infinity; // there was no search yet
     }
     let largest = 0;
     for (let r = 0; r < k; r++) {

@@ -13,9 +13,9 @@ import {
 import { MODELS } from "./models.js";
 import { find, session } from "./session.js";
 
-const CELLS = 200;  // number of cells of the plane along each axis
+const CELLS = 200; // number of cells of the plane along each axis
 const SHOWN_SAMPLES = 200;
-const SHOWN_STEPS = 6;  // number of boundaries of the descent that are drawn
+const SHOWN_STEPS = 6; // number of boundaries of the descent that are drawn
 const DASH = [7, 4];
 
 /** Return the vertical pixel of a point. */

@@ -30,19 +30,19 @@ function deepCopy(value) {
 /** What the page currently shows. */
 export const session = {
   scene: "",
-  state: null,  // the part that the address stores: points, model, settings
+  state: null, // the part that the address stores: points, model, settings
   initial: null, // the state as the scene begins
   fit: null, // the model fitted to the points, its rows and its errors
   descent: null,
   truth: null, // the model that the points were drawn from
-  table: null,  // the user's table, if Python serves the page
+  table: null, // the user's table, if Python serves the page
   past: [], // points before each change
-  brush: 0,  // the class to paint; −1 erases, −2 drags means and ellipses
+  brush: 0, // the class to paint; −1 erases, −2 drags means and ellipses
   hovered: null, // a point
   chosen: null, // a point
   cursor: null, // a place in the plane
-  askPython: null,  // the function that lets Python fit a model
-  answers: {},  // the given answer to each scene's question
+  askPython: null, // the function that lets Python fit a model
+  answers: {}, // the given answer to each scene's question
   leftOut: null, // { fit, wrong }: the leave-one-out error of a fit
 };
 

@@ -69,7 +69,7 @@ async function copyCode(button) {
   try {
     await navigator.clipboard.writeText(code);
   } catch {
-    return;  // no clipboard: the reader can still select the text
+    return; // no clipboard: the reader can still select the text
   }
   button.textContent = "copied";
   setTimeout(() => {
@@ -168,7 +168,7 @@ function toggleRow(name) {
     const isPicked = element.dataset.row === name && !element.classList.contains("picked");
     element.classList.toggle("picked", isPicked);
     if (isPicked && element.tagName === "use") {
-      element.parentNode.appendChild(element);  // drawn last, above the other dots
+      element.parentNode.appendChild(element); // drawn last, above the other dots
     }
     if (element.tagName === "TR") {
       element.setAttribute("aria-selected", isPicked);
@@ -315,7 +315,7 @@ function showThreshold(curve, i) {
   const hits = curve.hits[i];
   const falseAlarms = curve.falseAlarms[i];
   const recall = hits / curve.nPositive;
-  const precision = hits / (hits + falseAlarms);  // NaN if no row is predicted positive
+  const precision = hits / (hits + falseAlarms); // NaN if no row is predicted positive
   byId("threshold").setAttribute("aria-valuetext", String(threshold));
   byId("t-threshold").textContent = threshold > 1 ? "more than 1" : String(threshold);
   byId("t-hits").textContent = countText(hits);
