@@ -129,12 +129,15 @@ def cases():
     ]
 
 
+QUICK = ("extra trees", "logistic regression", "neighbours")  # others are among the slow tests
+
+
+def of_member(member):
+    return pytest.param(member, marks=[] if member in QUICK else [pytest.mark.slow])
+
+
 def as_parameter(table, member):
-    # the quick tier keeps two members; exports and files of all others are among the slow tests
-    is_quick = table is text_and_missing_cells and member in (
-        "extra trees",
-        "logistic regression",
-    )
+    is_quick = table is text_and_missing_cells and member in QUICK
     marks = [] if is_quick else [pytest.mark.slow]
     return pytest.param(table, member, id=f"{member}, {table.__name__}", marks=marks)
 
@@ -192,7 +195,7 @@ def test_a_member_of_another_library_is_explained_and_refused_by_name(monkeypatc
             auto.export(tmp_path / "auto", to=to)
 
 
-@pytest.mark.parametrize("member", OF_NUMBERS)
+@pytest.mark.parametrize("member", [of_member(member) for member in OF_NUMBERS])
 def test_a_large_constant_added_to_the_features_changes_nothing(member, monkeypatch):
     average_only(member, monkeypatch)
     rows, y, _ = numbers(0)
@@ -209,7 +212,10 @@ def rare(seed, n=600):
     return np.exp(rng.normal(size=(n, 3)) + 0.7 * y[:, None]), y
 
 
-@pytest.mark.parametrize("member", [*OF_NUMBERS, "neighbours", "Gaussian process"])
+@pytest.mark.parametrize(
+    "member",
+    [of_member(member) for member in (*OF_NUMBERS, "neighbours", "Gaussian process")],
+)
 def test_balanced_weights_reach_every_member(member, monkeypatch):
     average_only(member, monkeypatch)
     X, y = rare(0)
