@@ -23,6 +23,7 @@ The classes have the methods of ``FullCovariance``, which here compute inner pro
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -44,8 +45,49 @@ if TYPE_CHECKING:
     from suffice.core.model.rows_by_pattern import MissingPatterns
 
 
+class RowsCovariance(ABC):
+    """Base of covariances that compute inner products with rows and hold no dense matrix."""
+
+    __slots__ = ()
+    scale: Floats  # s  (d,)
+
+    @abstractmethod
+    def squared_distances(self, x: Floats) -> Floats: ...
+
+    @abstractmethod
+    def precision_times(self, x: Floats) -> Floats: ...
+
+    @abstractmethod
+    def dense(self) -> Floats: ...
+
+    def part(self, classes: Codes, constants: Floats, means: Floats) -> Distances:
+        """Return the part of a scorer for the classes that share Σ."""
+        return Distances(classes, constants, means, self)
+
+    def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
+        """Return L_oo, L_mo and L_mm of the dense Σ; see ``FullCovariance``."""
+        return self.as_full().conditional(observed, missing)
+
+    def observed_distances(
+        self,
+        y: Floats,
+        rare: MissingPatterns,  # noqa: ARG002
+        means: Floats,
+    ) -> tuple[Floats, Floats]:
+        """Return NaN for all rows, so that each pattern is scored by its ``marginal``."""
+        return np.full((len(y), len(means)), np.nan), np.full(len(y), np.nan)
+
+    def dense_precision(self) -> Floats:
+        """Return Σ⁻¹, (d, d)."""
+        return self.precision_times(np.eye(len(self.scale)))
+
+    def as_full(self) -> FullCovariance:
+        """Return the same Σ as a dense factor."""
+        return _as_full(self.dense())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class ShrunkRowsCovariance:
+class ShrunkRowsCovariance(RowsCovariance):
     """Σ = D S D with S = (1 − γ) ZᵀZ + γ I for one γ > 0, D = diag(s) and Z = diag(√v) X D⁻¹.
 
     L Lᵀ = I + c Z Zᵀ with c = (1 − γ) / γ gives a root S = γ A Aᵀ and its inverse:
@@ -119,10 +161,6 @@ class ShrunkRowsCovariance:
         lengths = np.einsum("nd,nd->n", y, y)
         return np.asarray((lengths - self._ratio * along) / self.gamma)
 
-    def part(self, classes: Codes, constants: Floats, means: Floats) -> Distances:
-        """Return the part of a scorer for the classes that share Σ."""
-        return Distances(classes, constants, means, self)
-
     def marginal(self, observed: Codes) -> ShrunkRowsCovariance:
         """Return Σ_oo of the features ``observed``, at least one."""
         rows = self.rows[:, observed]
@@ -131,19 +169,6 @@ class ShrunkRowsCovariance:
         return ShrunkRowsCovariance.of(
             self.gamma, scale=scale, rows=rows, roots=self.roots, gram=z @ z.T
         )
-
-    def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
-        """Return L_oo, L_mo and L_mm of the dense Σ; see ``FullCovariance``."""
-        return self.as_full().conditional(observed, missing)
-
-    def observed_distances(
-        self,
-        y: Floats,
-        rare: MissingPatterns,  # noqa: ARG002
-        means: Floats,
-    ) -> tuple[Floats, Floats]:
-        """Return NaN for all rows, so that each pattern is scored by its ``marginal``."""
-        return np.full((len(y), len(means)), np.nan), np.full(len(y), np.nan)
 
     def variances(self) -> Floats:
         """Return the diagonal of Σ, (d,)."""
@@ -162,14 +187,6 @@ class ShrunkRowsCovariance:
         return (1 - self.gamma) * weighted.T @ weighted + np.diag(
             self.gamma * np.square(self.scale)
         )
-
-    def dense_precision(self) -> Floats:
-        """Return Σ⁻¹, (d, d)."""
-        return self.precision_times(np.eye(len(self.scale)))
-
-    def as_full(self) -> FullCovariance:
-        """Return the same Σ as a dense factor."""
-        return _as_full(self.dense())
 
     @property
     def _root(self) -> float:
@@ -197,7 +214,7 @@ class ShrunkRowsCovariance:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LowRankCovariance:
+class LowRankCovariance(RowsCovariance):
     """Σ = D S D with S = γ I + Vᵀ diag(e − γ) V, D = diag(s) and orthonormal rows V.
 
     The directions V are stored as combinations of rows X: V = diag(1/√λ) P X D⁻¹, where
@@ -287,10 +304,6 @@ class LowRankCovariance:
         along = np.square(self._project(y)) @ weights
         return np.asarray(np.einsum("nd,nd->n", y, y) / self.base + along)
 
-    def part(self, classes: Codes, constants: Floats, means: Floats) -> Distances:
-        """Return the part of a scorer for the classes that share Σ."""
-        return Distances(classes, constants, means, self)
-
     def marginal(self, observed: Codes) -> LowRankCovariance:
         """Return Σ_oo of the features ``observed``, at least one."""
         # Y = V_o = (Q R)ᵀ,   γ I + Yᵀ diag(e − γ) Y = γ I + Q W diag(c) Wᵀ Qᵀ,
@@ -301,19 +314,6 @@ class LowRankCovariance:
         q, r = np.linalg.qr(directions.T)
         changes = (r * (self.eigenvalues - self.base)) @ r.T
         return LowRankCovariance.changed(changes, scale=scale, base=self.base, q=q)
-
-    def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
-        """Return L_oo, L_mo and L_mm of the dense Σ; see ``FullCovariance``."""
-        return self.as_full().conditional(observed, missing)
-
-    def observed_distances(
-        self,
-        y: Floats,
-        rare: MissingPatterns,  # noqa: ARG002
-        means: Floats,
-    ) -> tuple[Floats, Floats]:
-        """Return NaN for all rows, so that each pattern is scored by its ``marginal``."""
-        return np.full((len(y), len(means)), np.nan), np.full(len(y), np.nan)
 
     def variances(self) -> Floats:
         """Return the diagonal of Σ, (d,)."""
@@ -326,14 +326,6 @@ class LowRankCovariance:
     def dense(self) -> Floats:
         """Return Σ, (d, d)."""
         return self._function(lambda e: e, np.diag(self.scale)) * self.scale
-
-    def dense_precision(self) -> Floats:
-        """Return Σ⁻¹, (d, d)."""
-        return self.precision_times(np.eye(len(self.scale)))
-
-    def as_full(self) -> FullCovariance:
-        """Return the same Σ as a dense factor."""
-        return _as_full(self.dense())
 
     def _function(self, f: Callable[[Floats], Floats], y: Floats) -> Floats:
         """Return f(S) y for each row."""
@@ -355,7 +347,7 @@ class LowRankCovariance:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class UnshrunkRowsCovariance:
+class UnshrunkRowsCovariance(RowsCovariance):
     """Σ = D S D, where S is WᵀW along the rows W, η along the rows B apart from W, and 1 elsewhere.
 
     W and B are in units of D = diag(s), and together linearly independent:
@@ -420,10 +412,6 @@ class UnshrunkRowsCovariance:
         changes = np.square(self._divide(along)).sum(0) - np.square(along).sum(0)
         return np.asarray(np.einsum("nd,nd->n", y, y) + changes)
 
-    def part(self, classes: Codes, constants: Floats, means: Floats) -> Distances:
-        """Return the part of a scorer for the classes that share Σ."""
-        return Distances(classes, constants, means, self)
-
     def marginal(self, observed: Codes) -> LowRankCovariance:
         """Return Σ_oo of the features ``observed``, at least one."""
         # Q_oᵀ = P C,   S_oo = I + P C (R Rᵀ − I) Cᵀ Pᵀ
@@ -436,19 +424,6 @@ class UnshrunkRowsCovariance:
         )
         changes = root @ root.T - c @ c.T
         return LowRankCovariance.changed(changes, scale=self.scale[observed], base=1.0, q=p)
-
-    def conditional(self, observed: Codes, missing: Codes) -> tuple[Floats, Floats, Floats]:
-        """Return L_oo, L_mo and L_mm of the dense Σ; see ``FullCovariance``."""
-        return self.as_full().conditional(observed, missing)
-
-    def observed_distances(
-        self,
-        y: Floats,
-        rare: MissingPatterns,  # noqa: ARG002
-        means: Floats,
-    ) -> tuple[Floats, Floats]:
-        """Return NaN for all rows, so that each pattern is scored by its ``marginal``."""
-        return np.full((len(y), len(means)), np.nan), np.full(len(y), np.nan)
 
     def variances(self) -> Floats:
         """Return the diagonal of Σ, (d,)."""
@@ -472,14 +447,6 @@ class UnshrunkRowsCovariance:
         s = own.T @ own - within.T @ within - (1 - self.variance_apart) * apart.T @ apart
         s[np.diag_indices_from(s)] += 1
         return np.asarray(self.scale[:, None] * s * self.scale)
-
-    def dense_precision(self) -> Floats:
-        """Return Σ⁻¹, (d, d)."""
-        return self.precision_times(np.eye(len(self.scale)))
-
-    def as_full(self) -> FullCovariance:
-        """Return the same Σ as a dense factor."""
-        return _as_full(self.dense())
 
     @property
     def _factor_within(self) -> Floats:
